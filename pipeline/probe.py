@@ -1,0 +1,25 @@
+"""Probe a trained net: gates, lesions, pruning, shuffles."""
+
+from tqdm import tqdm
+
+from pipeline.stage import run
+from skipgate import params, paths, specs
+from skipgate.data.images import load
+from skipgate.files import rounded, write_json
+from skipgate.probes import PROBES
+from skipgate.training.job import Job, load_trained
+
+
+def main(net: str) -> None:
+    spec, settings = specs.load(net), params.load().probes
+    job = Job(spec, paths.data_folder(spec.dataset), paths.model_file(spec.study, net), paths.CHECKPOINTS)
+    network, device = load_trained(job)
+    images = load(job.data, spec.settings.data, spec.settings.recipe.pixels, device).test
+    names = {"net": net, "digest": spec.digest, "probe_digest": specs.probe_digest(net), "seeds": list(range(spec.settings.seeds))}
+    for kind, probe in tqdm(PROBES.items(), desc=f"{spec.study}: probing {net}", unit="probe"):
+        result = rounded(probe(network, images, settings))
+        write_json(paths.result_file(spec.study, net, kind), {**names, **result})
+
+
+if __name__ == "__main__":
+    run(main, __doc__, net="a net of params.yaml")

@@ -1,0 +1,24 @@
+"""Resolve every net and write what decides its training and its probing to specs/."""
+
+from tqdm import tqdm
+
+from pipeline.stage import run
+from skipgate import params, paths
+from skipgate.behaviour import specify
+from skipgate.files import write_json
+
+
+def main() -> None:
+    settings = params.load()
+    specs = {net: specify(settings, net) for net in tqdm(settings.nets, desc="specify", unit="net")}
+    # Written only once all nets have passed, so that a bad setting leaves every spec as it was.
+    for net, (train, probe) in specs.items():
+        write_json(paths.spec_file(net), train)
+        write_json(paths.probe_spec_file(net), probe)
+    for file in [*paths.SPECS.glob("*.json"), *paths.PROBE_SPECS.glob("*.json")]:
+        if file.stem not in specs:
+            file.unlink()
+
+
+if __name__ == "__main__":
+    run(main, __doc__)

@@ -1,0 +1,101 @@
+"""What a net does, as a digest that changes exactly when the net's behaviour does.
+
+A shallow twin of the net runs a few tiny float64 steps on made-up images through the real training, evaluation and
+probing code, passing every change of the learning rate; what comes out is rounded and hashed. Beside it stands the
+structure of the full network. A rename or a comment leaves both alone.
+"""
+
+import dataclasses
+import math
+from typing import Any
+
+import torch
+
+from skipgate import paths
+from skipgate.data.images import Split
+from skipgate.evaluation import Images
+from skipgate.files import read_json, rounded
+from skipgate.nets import gates
+from skipgate.nets.bodies import Plan, build, shallow
+from skipgate.nets.network import Network, parameter_count
+from skipgate.params import Params
+from skipgate.probes import PROBES
+from skipgate.reader import plain
+from skipgate.settings import Dataset
+from skipgate.specs import Settings, digest_of, resolve
+from skipgate.training.loop import begin, run_epoch
+from skipgate.training.schedules import milestones
+from skipgate.training.streams import stream
+
+TWIN_SEEDS = range(2)
+TWIN_IMAGES = 8
+TWIN_BATCH = 5  # leaves a smaller last batch, as real data do
+NORM_DECIMALS = 6
+SAME = 0.00001
+"""Relative difference below which two traces are one behaviour: machines differ in the last bits, changes do not."""
+
+
+def specify(params: Params, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The contents of `specs/NET.json` and of `specs/probes/NET.json`."""
+    settings, net = _with_gate_defaults(resolve(params, name)), params.nets[name]
+    full = _structure(settings, f"params.nets.{name}")
+    network, test, trace = _twin(settings)
+    trace = _settled(trace, name)
+    probes = {kind: probe(network, test, params.probes) for kind, probe in PROBES.items()}
+    train = {"net": name, "study": net.study, "dataset": net.data, **full, "behaviour": trace, "settings": plain(settings)}
+    train["digest"] = digest_of(settings, full, trace)
+    return train, {"net": name, "digest": digest_of(params.probes, rounded(probes))}
+
+
+def _with_gate_defaults(settings: Settings) -> Settings:
+    """A gate's defaults stand in its file; written out, a changed default shows even where the twin does not feel it."""
+    return dataclasses.replace(settings, T=gates.filled(settings.T), C=gates.filled(settings.C))
+
+
+def _structure(settings: Settings, path: str) -> dict[str, Any]:
+    """Parameter count and a digest of all shapes and sites of the full network, which is never filled."""
+    with torch.device("meta"):
+        network = build(settings.body, Plan(settings.T, settings.C, settings.data, 1, path))
+    shapes = [list(tensor.shape) for tensor in network.state_dict().values()]
+    sites = [plain(block.site) for block in network.blocks]
+    return {"parameters": parameter_count(network), "structure": digest_of(shapes, sites)}
+
+
+def _twin(settings: Settings) -> tuple[Network, Images, dict[str, Any]]:
+    """Train the twin, and return it with its test images and the trace of its training."""
+    recipe = dataclasses.replace(settings.recipe, batch=TWIN_BATCH)
+    settings = dataclasses.replace(settings, body=shallow(settings.body), recipe=recipe)
+    split = _made_up(settings.data)
+    state = begin(settings, TWIN_SEEDS, torch.device("cpu"), torch.float64)
+    for epoch in milestones(recipe):
+        run_epoch(state, split, epoch)
+    # Rounded absolutely: the gradient of a bias before batch normalisation is 0 but for noise.
+    norms = [round(float(p.detach().norm()), NORM_DECIMALS) for p in state.network.parameters()]
+    return state.network, split.test, rounded({**state.history, "milestones": milestones(recipe), "norms": norms})
+
+
+def _made_up(data: Dataset) -> Split:
+    die = stream(0, "twin")
+
+    def images() -> Images:
+        x = torch.rand(TWIN_IMAGES, *data.shape, generator=die, dtype=torch.float64)
+        return Images(x, torch.randint(data.classes, (TWIN_IMAGES,), generator=die))
+
+    return Split(images(), images())
+
+
+def _settled(trace: dict[str, Any], name: str) -> dict[str, Any]:
+    """The committed trace where ours differs from it by rounding only, so that no machine renames a behaviour."""
+    file = paths.spec_file(name)
+    old = read_json(file, "delete it and run: dvc repro specify").get("behaviour") if file.exists() else None
+    return old if isinstance(old, dict) and _close(old, trace) else trace
+
+
+def _close(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b, rel_tol=SAME, abs_tol=SAME)
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_close(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_close, a, b))
+    return bool(a == b)

@@ -1,0 +1,1 @@
+"""Data sets: fetching them whole, loading them, and cutting them into batches."""

@@ -1,0 +1,71 @@
+"""Reading and writing files so that nothing is ever half-written."""
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+SIGNIFICANT = 6
+
+
+class Problem(Exception):
+    """Something the user can put right: one sentence that says what to change."""
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write beside `path` and rename over it: a reader sees the old file or the new one, nothing between."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        temporary.chmod(0o644)  # mkstemp makes files private; results are meant to be read
+        temporary.replace(path)
+    except OSError as error:
+        raise Problem(f"{path} could not be written ({error.strerror}); free some space and run it again") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """One key a line but lists on one line, so that a diff of a result is readable."""
+    write_atomically(path, (_laid_out(value) + "\n").encode())
+
+
+def _laid_out(value: Any, margin: str = "") -> str:
+    if not isinstance(value, dict) or not value:
+        return json.dumps(value, allow_nan=False)
+    deeper = margin + "  "
+    lines = [f"{deeper}{json.dumps(key)}: {_laid_out(item, deeper)}" for key, item in value.items()]
+    return "{\n" + ",\n".join(lines) + f"\n{margin}}}"
+
+
+def read_json(path: Path, remedy: str) -> Any:
+    """The value in a JSON file; a missing or damaged one is refused together with its remedy."""
+    try:
+        return json.loads(path.read_text())
+    except FileNotFoundError as error:
+        raise Problem(f"{path} is not there; {remedy}") from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise Problem(f"{path} is damaged or cut short ({error}); {remedy}") from error
+
+
+def rounded(value: Any) -> Any:
+    """Numbers to as many digits as a result needs; what is no number becomes null, which JSON knows."""
+    if isinstance(value, float):
+        return float(f"{value:.{SIGNIFICANT}g}") if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list) else value
+
+
+def sha256(*parts: bytes) -> str:
+    """Hex digest of the parts, one after the other."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()

@@ -1,0 +1,54 @@
+"""The one block of this project."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from skipgate.nets.gate import Gate, spread
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a block stands: blocks of one stage that keep the shape can trade places or go."""
+
+    stage: int
+    index: int
+    """In the whole network, from 0."""
+    keeps_shape: bool
+
+
+@dataclass(frozen=True)
+class Gates:
+    """The pair that makes a variant."""
+
+    T: Gate
+    C: Gate
+
+
+class Block(nn.Module):
+    """y = after( T(x, F(x)) * F(x) + C(x, F(x)) * S(x) ); where T is closed, y = S(x)."""
+
+    def __init__(self, site: Site, transform: nn.Module, shortcut: nn.Module, gates: Gates, after: nn.Module) -> None:
+        super().__init__()
+        self.site = site
+        self.transform, self.shortcut, self.after = transform, shortcut, after
+        self.T, self.C = gates.T, gates.C
+
+    def forward(self, x: Tensor) -> Tensor:
+        s: Tensor = self.shortcut(x)
+        shut = self.T.closed()
+        if shut is not None and bool(shut.all()):
+            return s
+        f = self.transform(x, shut)
+        t = self.T(x, f)
+        c = self.C(x, f, t)
+        y: Tensor = self.after(_times(t, f) + _times(c, s))
+        return y if shut is None else torch.where(spread(shut, y), s, y)
+
+
+def _times(gate: Tensor | float, value: Tensor) -> Tensor | float:
+    """gate * value, without work for the constants 0 and 1."""
+    if isinstance(gate, float) and gate in (0.0, 1.0):
+        return value if gate else 0.0
+    return gate * value

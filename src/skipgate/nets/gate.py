@@ -1,0 +1,55 @@
+"""What a gate is. The gates themselves are the files of `gates/`."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from skipgate.nets.layers import Affine
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The place of a gate in its network: all that a gate may want to know when it is built."""
+
+    replicas: int
+    index: int
+    """Of its block, from 0."""
+    count: int
+    """Blocks in the network."""
+    affine: Callable[[], Affine]
+    """A fresh map with the receptive field, stride and widths of the transform."""
+
+
+class Gate(nn.Module, ABC):
+    """T or C of the block equation: a factor that broadcasts over (replica, batch, ...).
+
+    A block whose transform gate is closed in a replica *is* its shortcut there. Surgery closes blocks by writing
+    `shut`; a gate that closes of its own accord (stochastic depth) extends `closed`. Gates that reach 0 by arithmetic
+    (k = 0, all responses below epsilon) need neither: 0 * F + S is S.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shut: Tensor | None = None
+
+    @abstractmethod
+    def forward(self, x: Tensor, f: Tensor, t: Tensor | float | None = None) -> Tensor | float:
+        """The gate's value for the block's input x and F(x); a carry gate is also given T's value."""
+
+    def closed(self) -> Tensor | None:
+        """Replicas (a mask) in which the block is its shortcut; None means in none."""
+        return self.shut
+
+    def start(self) -> None:
+        """Set what the network's initialiser must not decide, such as a bias of -2."""
+
+    def draw(self, dice: Sequence[torch.Generator]) -> None:
+        """Draw for the coming mini-batch, one generator a replica; only random gates care."""
+
+
+def spread(per_replica: Tensor, like: Tensor) -> Tensor:
+    """A vector over replicas, shaped to broadcast over `like`."""
+    return per_replica.view(-1, *[1] * (like.ndim - 1))

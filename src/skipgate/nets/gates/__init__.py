@@ -1,0 +1,38 @@
+"""One gate a file; the file's name is the word that `params.yaml` uses for it."""
+
+import importlib
+import inspect
+import typing
+
+from skipgate.nets.gate import Gate, Slot
+from skipgate.reader import construct
+from skipgate.settings import GateChoice
+
+
+def make(choice: GateChoice, slot: Slot, path: str) -> Gate:
+    """The chosen gate for this slot; its settings are read strictly against its constructor."""
+    kind = _class_in(choice.gate)
+    hints = typing.get_type_hints(kind.__init__)
+    options = _options(kind)
+    required = {name for name, default in options.items() if default is inspect.Parameter.empty}
+    gate: Gate = construct(
+        lambda **values: kind(slot, **values), {name: hints[name] for name in options}, required, choice.settings, path
+    )
+    return gate
+
+
+def filled(choice: GateChoice) -> GateChoice:
+    """The same choice with the gate's defaults written out."""
+    defaults = {name: d for name, d in _options(_class_in(choice.gate)).items() if d is not inspect.Parameter.empty}
+    return GateChoice(choice.gate, {**defaults, **choice.settings})
+
+
+def _options(kind: type[Gate]) -> dict[str, typing.Any]:
+    """The settings a gate takes, with their defaults."""
+    return {p.name: p.default for p in inspect.signature(kind).parameters.values() if p.name != "slot"}
+
+
+def _class_in(word: str) -> type[Gate]:
+    module = importlib.import_module(f"{__name__}.{word}")
+    (found,) = [c for c in vars(module).values() if isinstance(c, type) and c.__module__ == module.__name__]
+    return typing.cast(type[Gate], found)

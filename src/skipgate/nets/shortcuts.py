@@ -1,0 +1,41 @@
+"""S of the block equation: what a block is when its gate is closed."""
+
+from typing import Literal
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from skipgate.nets.layers import Conv
+
+
+class Pad(nn.Module):
+    """Every stride-th pixel, and zeros for the new channels after the old (He et al. 2015, option A)."""
+
+    def __init__(self, extra: int, stride: int) -> None:
+        super().__init__()
+        self.extra, self.stride = extra, stride
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.pad(x[..., :: self.stride, :: self.stride], (0, 0, 0, 0, 0, self.extra))
+
+
+class Pool(nn.Module):
+    """Average pooling, and zeros on both sides of the old channels (the code of epsilon-ResNet's authors)."""
+
+    def __init__(self, extra: int, stride: int) -> None:
+        super().__init__()
+        self.extra, self.stride = extra, stride
+
+    def forward(self, x: Tensor) -> Tensor:
+        small = F.avg_pool3d(x, (1, self.stride, self.stride))
+        return F.pad(small, (0, 0, 0, 0, self.extra // 2, self.extra - self.extra // 2))
+
+
+def shortcut(kind: Literal["pad", "pool", "project"], affine: Conv) -> nn.Module:
+    """The shortcut beside a transform that begins with `affine` and ends with its width; identity if nothing changes."""
+    extra, stride = affine.wide_out - affine.wide_in, affine.stride
+    if extra == 0 and stride == 1:
+        return nn.Identity()
+    if kind == "project":
+        return Conv(len(affine.weight), affine.wide_in, affine.wide_out, kernel=1, stride=stride)
+    return Pad(extra, stride) if kind == "pad" else Pool(extra, stride)

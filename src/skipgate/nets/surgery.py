@@ -1,0 +1,57 @@
+"""Operations on trained networks, as context managers that leave the network as they found it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from skipgate.nets.block import Block
+from skipgate.nets.network import Network
+
+
+@contextmanager
+def closed(network: Network, masks: Tensor) -> Iterator[Network]:
+    """Close blocks: `masks` (block, replica) is true where a block shall be its shortcut."""
+    before = [block.T.shut for block in network.blocks]
+    device = next(network.parameters()).device
+    try:
+        for block, mask in zip(network.blocks, masks.to(device), strict=True):
+            block.T.shut = mask if bool(mask.any()) else None
+        yield network
+    finally:
+        for block, shut in zip(network.blocks, before, strict=True):
+            block.T.shut = shut
+
+
+def one_closed(network: Network, index: int) -> Tensor:
+    """The mask that closes one block in every replica."""
+    masks = torch.zeros(len(network.blocks), network.replicas, dtype=torch.bool)
+    masks[index] = True
+    return masks
+
+
+@contextmanager
+def arranged(network: Network, order: Sequence[int]) -> Iterator[Network]:
+    """Put the blocks of `order`, in that order, in place of all; a block left out is deleted.
+
+    The network must stay whole: a block that changes the shape keeps its place among the others of its kind, and
+    blocks stay in their stage.
+    """
+    before = network.chain
+    blocks = [network.blocks[i] for i in order]
+    _check_whole(network.blocks, blocks)
+    try:
+        network.chain = nn.ModuleList(blocks)
+        yield network
+    finally:
+        network.chain = before
+
+
+def _check_whole(before: Sequence[Block], after: Sequence[Block]) -> None:
+    fixed = [[b.site for b in blocks if not b.site.keeps_shape] for blocks in (before, after)]
+    stages = [block.site.stage for block in after]
+    first = [i for i, block in enumerate(after) if not block.site.keeps_shape]
+    led = all(i == 0 or stages[i - 1] < stages[i] for i in first)
+    if fixed[0] != fixed[1] or stages != sorted(stages) or not led:
+        raise ValueError("blocks move only within their stage, and those that change the shape stay where they are")

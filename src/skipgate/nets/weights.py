@@ -1,0 +1,66 @@
+"""How weights start, and how they are stored."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from skipgate.files import Problem
+from skipgate.nets.layers import Affine, Conv, Linear
+from skipgate.nets.network import Network
+
+Draw = Callable[[Affine, torch.Size, torch.Generator], Tensor]
+
+
+def _uniform(bound: float, shape: torch.Size, die: torch.Generator) -> Tensor:
+    return (2 * torch.rand(shape, generator=die, dtype=torch.float64) - 1) * bound
+
+
+def _normal(deviation: float, shape: torch.Size, die: torch.Generator) -> Tensor:
+    return torch.randn(shape, generator=die, dtype=torch.float64) * deviation
+
+
+WEIGHTS: dict[str, Draw] = {
+    # Glorot and Bengio 2010; Keras's default.
+    "glorot-uniform": lambda a, shape, die: _uniform(math.sqrt(6 / (a.fan_in + a.fan_out)), shape, die),
+    # He et al. 2015, by the inputs or the outputs of a unit.
+    "he-normal": lambda a, shape, die: _normal(math.sqrt(2 / a.fan_in), shape, die),
+    "he-normal-out": lambda a, shape, die: _normal(math.sqrt(2 / a.fan_out), shape, die),
+    # What epsilon-ResNet's text says.
+    "gaussian": lambda a, shape, die: _normal(0.01, shape, die),
+    # PyTorch's default, which the lecture's network has, for biases too.
+    "torch": lambda a, shape, die: _uniform(1 / math.sqrt(a.fan_in), shape, die),
+}
+
+
+@torch.no_grad()
+def initialise(network: Network, init: str, dice: Sequence[torch.Generator]) -> None:
+    """Draw all affine maps, one generator a replica, so that a replica starts as it would alone.
+
+    Draws are made in float64 on the CPU and then cast: they depend neither on the type nor on the device.
+    """
+    for module in network.modules():
+        if isinstance(module, Linear | Conv):
+            for replica, die in enumerate(dice):
+                module.weight[replica].copy_(WEIGHTS[init](module, module.weight.shape[1:], die))
+                if module.bias is not None:
+                    shape = module.bias.shape[1:]
+                    module.bias[replica].copy_(WEIGHTS[init](module, shape, die) if init == "torch" else torch.zeros(shape))
+    for gate in network.gates:
+        gate.start()
+
+
+def to_list(network: Network) -> list[Tensor]:
+    """All tensors of the state by position, so that renaming an attribute leaves stored models readable."""
+    return [tensor.detach().cpu().clone() for tensor in network.state_dict().values()]
+
+
+@torch.no_grad()
+def from_list(network: Network, tensors: Sequence[Tensor]) -> None:
+    """The inverse of `to_list`."""
+    state = list(network.state_dict().values())
+    if [t.shape for t in state] != [t.shape for t in tensors]:
+        raise Problem("the stored weights do not fit the network; train it again")
+    for target, source in zip(state, tensors, strict=True):
+        target.copy_(source)

@@ -1,0 +1,95 @@
+"""`params.yaml` as a whole: what is in it, and that its parts refer to each other."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import yaml
+
+from skipgate import paths
+from skipgate.files import Problem
+from skipgate.reader import nearest, read
+from skipgate.settings import Body, Dataset, GateChoice, Recipe, positive
+
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+@dataclass(frozen=True)
+class Net:
+    """One row of a study: a body with a pair of gates, trained by a recipe over `seeds` seeds."""
+
+    study: str
+    data: str
+    body: str
+    recipe: str
+    T: GateChoice
+    C: GateChoice
+    seeds: int
+
+    def __post_init__(self) -> None:
+        positive(seeds=self.seeds)
+
+
+@dataclass(frozen=True)
+class Probes:
+    """How much the probes draw."""
+
+    prune_orders: int
+    shuffle_draws: int
+    batch: int
+
+
+@dataclass(frozen=True)
+class Study:
+    """A group of nets reported on one page."""
+
+    title: str
+    about: str
+    cost: str
+    rule: Literal["last"]
+    """Which epoch a number is read at; the papers name none."""
+    deviation: str = ""
+    """Why its numbers are not comparable with the papers'; empty if they are."""
+
+
+@dataclass(frozen=True)
+class Params:
+    """The whole file."""
+
+    data: dict[str, Dataset]
+    recipes: dict[str, Recipe]
+    bodies: dict[str, Body]
+    nets: dict[str, Net]
+    probes: Probes
+    studies: dict[str, Study]
+
+    def nets_of(self, study: str) -> dict[str, Net]:
+        """The nets of one study, in the file's order."""
+        return {name: net for name, net in self.nets.items() if net.study == study}
+
+
+def load(file: Path = paths.PARAMS) -> Params:
+    """Read `params.yaml`; whatever does not fit is refused by its path."""
+    try:
+        plain = yaml.safe_load(file.read_text())
+    except FileNotFoundError as error:
+        raise Problem(f"{file} is not there; run this from the project's root") from error
+    except yaml.YAMLError as error:
+        raise Problem(f"{file} is not valid YAML: {' '.join(str(error).split())}") from error
+    params: Params = read(Params, plain, file.stem)
+    _check_names(params)
+    return params
+
+
+def _check_names(params: Params) -> None:
+    """Names become file names and words of a command, so they are plain; references must lead somewhere."""
+    for section in ("data", "recipes", "bodies", "nets", "studies"):
+        for name in getattr(params, section):
+            if not NAME.fullmatch(name):
+                raise Problem(f"params.{section}: the name {name!r} must be of small letters, digits and single hyphens")
+    for name, net in params.nets.items():
+        for key, known in (("study", params.studies), ("data", params.data), ("body", params.bodies), ("recipe", params.recipes)):
+            word = getattr(net, key)
+            if word not in known:
+                raise Problem(f"params.nets.{name}.{key}: there is no '{word}'; {nearest(word, known)}")

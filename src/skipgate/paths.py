@@ -1,0 +1,53 @@
+"""Where things lie, relative to the project's root; the one place that knows the layout."""
+
+import os
+from pathlib import Path
+
+PARAMS = Path("params.yaml")
+LOCK = Path("requirements.lock")
+PAPERS = Path("papers")
+REPORTS = Path("reports")
+RESULTS = Path("results")
+SPECS = Path("specs")
+PROBE_SPECS = SPECS / "probes"
+CHECKPOINTS = Path(".checkpoints")
+
+
+def data_folder(name: str) -> Path:
+    """Decoded arrays of one data set."""
+    return Path("data") / name
+
+
+def spec_file(net: str) -> Path:
+    """What decides the training of a net."""
+    return SPECS / f"{net}.json"
+
+
+def probe_spec_file(net: str) -> Path:
+    """What decides the probing of a net, given its trained weights."""
+    return PROBE_SPECS / f"{net}.json"
+
+
+def model_file(study: str, net: str) -> Path:
+    """Trained weights of all seeds of a net; in DVC's cache, not in git."""
+    return Path("models") / study / f"{net}.pt"
+
+
+def result_file(study: str, net: str, kind: str) -> Path:
+    """One small result, in git: `train`, `run` (provenance) or the name of a probe."""
+    return RESULTS / study / f"{net}.{kind}.json"
+
+
+def frozen_file(study: str) -> Path:
+    """Reference statistics that fresh runs of a study are checked against."""
+    return Path("frozen") / f"{study}.json"
+
+
+def figure_folder(study: str) -> Path:
+    """Figures of a study's report."""
+    return REPORTS / "figures" / study
+
+
+def link(target: Path, start: Path) -> str:
+    """A relative link from a page in the folder `start`."""
+    return Path(os.path.relpath(target, start)).as_posix()

@@ -1,0 +1,48 @@
+"""Shuffles: the error after blocks trade places within their stage (Veit et al. 2016, in unrolled section 2)."""
+
+from typing import Any
+
+import torch
+from scipy.stats import kendalltau
+
+from skipgate.evaluation import Images, evaluate
+from skipgate.nets.network import Network
+from skipgate.nets.surgery import arranged
+from skipgate.params import Probes
+from skipgate.training.streams import stream
+
+
+def probe(network: Network, images: Images, settings: Probes) -> dict[str, Any]:
+    """Kendall's tau of each drawn order with the trained one as [draw], and the errors in % as [draw][seed].
+
+    Draw i makes i random swaps of movable blocks, so that the distance grows from none to a full shuffle; a network in
+    which nothing can move has no draws.
+    """
+    groups = _movable(network)
+    taus, errors = [], []
+    for draw in range(settings.shuffle_draws if groups else 0):
+        order = swapped(len(network.blocks), groups, draw, stream(draw, "shuffle"))
+        taus.append(float(kendalltau(range(len(order)), order).statistic))
+        with arranged(network, order):
+            errors.append(evaluate(network, images, network.replicas, settings.batch)[0].tolist())
+    return {"tau": taus, "errors": errors}
+
+
+def swapped(count: int, groups: list[list[int]], swaps: int, die: torch.Generator) -> list[int]:
+    """The order after so many swaps, each of two blocks of one group; larger groups are drawn more often."""
+    order = list(range(count))
+    weights = torch.tensor([float(len(group)) for group in groups])
+    for _ in range(swaps):
+        group = groups[int(torch.multinomial(weights, 1, generator=die))]
+        a, b = (group[i] for i in torch.randperm(len(group), generator=die)[:2].tolist())
+        order[a], order[b] = order[b], order[a]
+    return order
+
+
+def _movable(network: Network) -> list[list[int]]:
+    """Places of each stage's blocks that keep the shape, where there are two or more."""
+    stages: dict[int, list[int]] = {}
+    for place, block in enumerate(network.blocks):
+        if block.site.keeps_shape:
+            stages.setdefault(block.site.stage, []).append(place)
+    return [places for places in stages.values() if len(places) > 1]

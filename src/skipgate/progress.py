@@ -1,0 +1,46 @@
+"""What a person sees while a study trains."""
+
+import sys
+from collections.abc import Sequence
+
+from tqdm import tqdm
+
+from skipgate import paths
+from skipgate.files import Problem, read_json
+from skipgate.params import Params
+from skipgate.specs import Spec
+
+
+class Bar:
+    """One net's progress by epoch: which net of how many, time left, and the error so far."""
+
+    def __init__(self, spec: Spec, heading: str) -> None:
+        epochs, every = spec.settings.recipe.epochs, 0.2 if sys.stderr.isatty() else 5.0
+        self._bar = tqdm(total=epochs, desc=heading, unit="epoch", mininterval=every, file=sys.stderr)
+
+    def show(self, history: dict[str, list[list[float]]]) -> None:
+        """Move to the last epoch of a history."""
+        errors = history["test_error"]
+        self._bar.set_postfix_str(f"test error {sum(errors[-1]) / len(errors[-1]):.2f}%", refresh=False)
+        self._bar.update(len(errors) - self._bar.n)
+
+    def close(self) -> None:
+        """Leave the bar as it stands."""
+        self._bar.close()
+
+
+def heading(params: Params, spec: Spec) -> str:
+    """Which net of the study this is, counting those that have been trained, and the time for the rest."""
+    nets = params.nets_of(spec.study)
+    waiting = [n for n in nets if n != spec.net and not paths.model_file(spec.study, n).exists()]
+    after = f", then {_duration(spec.study, waiting)}" if waiting else ""
+    return f"{spec.study}: net {len(nets) - len(waiting)} of {len(nets)}{after}, {spec.net} x {spec.settings.seeds} seeds"
+
+
+def _duration(study: str, nets: Sequence[str]) -> str:
+    """How long these nets took when they were last trained, here or elsewhere, if that is known."""
+    try:
+        seconds = sum(read_json(paths.result_file(study, n, "run"), "train it")["seconds"] for n in nets)
+    except (Problem, KeyError):
+        return f"{len(nets)} more"
+    return f"about {max(1, round(seconds / 60))} min for {len(nets)} more"

@@ -1,0 +1,34 @@
+"""Where a result comes from: enough to find the code and judge the machine, nothing about its owner."""
+
+import platform
+import subprocess
+from importlib.metadata import version
+from typing import Any
+
+from skipgate import paths
+from skipgate.files import sha256
+
+
+def provenance(device: str, threads: int, seconds: float) -> dict[str, Any]:
+    """Commit, lock file, versions, device, threads and time."""
+    return {
+        "commit": _commit(),
+        "lock": sha256(paths.LOCK.read_bytes())[:16] if paths.LOCK.exists() else None,
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "device": device,
+        "threads": threads,
+        "seconds": round(seconds, 1),
+    }
+
+
+def _commit() -> str | None:
+    """The commit at hand, marked if the tree differs from it; None outside a repository."""
+    try:
+        answer = subprocess.run(
+            ["git", "describe", "--always", "--abbrev=12", "--dirty"], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout.strip()

@@ -1,0 +1,118 @@
+"""A strict reader: plain YAML or JSON values into frozen dataclasses, refusing what does not fit by its path."""
+
+import dataclasses
+import difflib
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from skipgate.files import Problem
+
+NUMBERS = {int: "a whole number", float: "a number", str: "a word", bool: "true or false"}
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The end of a sentence that offers the closest known word, or all of them."""
+    choices = sorted(known)
+    close = difflib.get_close_matches(word, choices, n=1)
+    return f"did you mean '{close[0]}'?" if close else f"use one of: {', '.join(choices)}"
+
+
+def read(kind: Any, value: Any, path: str) -> Any:
+    """Read `value` as `kind`: a dataclass, a number, a word, a Literal, a tuple, a mapping or a union of these."""
+    origin = typing.get_origin(kind)
+    if hasattr(kind, "from_plain"):
+        return kind.from_plain(value, path)
+    if dataclasses.is_dataclass(kind):
+        fields = {field.name: field for field in dataclasses.fields(kind)}
+        required = {name for name, field in fields.items() if _no_default(field)}
+        hints = typing.get_type_hints(kind)
+        return construct(kind, {name: hints[name] for name in fields}, required, _mapping(value, path), path)
+    if origin is typing.Literal:
+        return _literal(kind, value, path)
+    if origin is tuple:
+        return _tuple(typing.get_args(kind), value, path)
+    if origin is dict:
+        inner = typing.get_args(kind)[1]
+        return {name: read(inner, item, f"{path}.{name}") for name, item in _mapping(value, path).items()}
+    if origin in (types.UnionType, typing.Union):
+        return _union(typing.get_args(kind), value, path)
+    return _plain(kind, value, path)
+
+
+def construct(make: Any, hints: Mapping[str, Any], required: set[str], value: Mapping[str, Any], path: str) -> Any:
+    """Call `make` with the keys of `value`, each read by its hint; unknown and missing keys are refused."""
+    for name in value:
+        if name not in hints:
+            raise Problem(f"{path}.{name}: unknown key; {nearest(str(name), hints)}")
+    for name in sorted(required - value.keys()):
+        raise Problem(f"{path}: the key '{name}' is missing")
+    try:
+        return make(**{name: read(hints[name], item, f"{path}.{name}") for name, item in value.items()})
+    except ValueError as error:
+        raise Problem(f"{path}: {error}") from error
+
+
+def _no_default(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _mapping(value: Any, path: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Problem(f"{path}: expected keys and values, found {value!r}")
+    return value
+
+
+def _literal(kind: Any, value: Any, path: str) -> Any:
+    choices = typing.get_args(kind)
+    if value not in choices:
+        raise Problem(f"{path}: {value!r} is not known; {nearest(str(value), map(str, choices))}")
+    return value
+
+
+def _tuple(items: tuple[Any, ...], value: Any, path: str) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        raise Problem(f"{path}: expected a list, found {value!r}")
+    kinds = [items[0]] * len(value) if items[-1] is Ellipsis else list(items)
+    if len(kinds) != len(value):
+        raise Problem(f"{path}: expected {len(kinds)} items, found {len(value)}")
+    return tuple(read(kind, item, f"{path}[{i}]") for i, (kind, item) in enumerate(zip(kinds, value, strict=True)))
+
+
+def _union(kinds: tuple[Any, ...], value: Any, path: str) -> Any:
+    """A union of dataclasses, told apart by their literal `kind`."""
+    by_kind = {typing.get_args(typing.get_type_hints(kind)["kind"])[0]: kind for kind in kinds}
+    word = _mapping(value, path).get("kind")
+    if word not in by_kind:
+        raise Problem(f"{path}.kind: {word!r} is not known; {nearest(str(word), by_kind)}")
+    return read(by_kind[word], value, path)
+
+
+def _plain(kind: type, value: Any, path: str) -> Any:
+    fits = isinstance(value, int | float) if kind is float else isinstance(value, kind)
+    if not fits or (isinstance(value, bool) and kind is not bool):
+        hint = ""
+        if kind in (int, float) and isinstance(value, str) and _is_number(value):
+            hint = f" (YAML reads it as text; write it out, as in {float(value):f})"
+        raise Problem(f"{path}: expected {NUMBERS[kind]}, found {value!r}{hint}")
+    return kind(value)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def plain(value: Any) -> Any:
+    """The inverse of `read`: values that YAML and JSON know."""
+    if hasattr(value, "to_plain"):
+        return value.to_plain()
+    if dataclasses.is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, tuple | list) else value

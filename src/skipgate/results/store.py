@@ -1,0 +1,82 @@
+"""Results on disk, which are the truth; everything else is a view of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from skipgate import paths, specs
+from skipgate.files import Problem, read_json
+from skipgate.params import Params
+
+KINDS = ("train", "run", "gates", "lesion", "prune", "shuffle")
+
+Columns = list[list[float | None]]
+"""[seed][epoch]; null where a seed had no number."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """All results of one net, made by the code beside them."""
+
+    spec: specs.Spec
+    parts: dict[str, dict[str, Any]]
+
+    def last(self, metric: str) -> list[float | None]:
+        """A training metric at the last epoch, by seed."""
+        return [column[-1] for column in self.curve(metric)]
+
+    def best(self, metric: str) -> list[float | None]:
+        """A training metric at its best epoch, by seed."""
+        numbers = [[v for v in column if v is not None] for column in self.curve(metric)]
+        return [min(column, default=None) for column in numbers]
+
+    def curve(self, metric: str) -> Columns:
+        """A training metric by seed and epoch."""
+        columns: Columns = self.parts["train"]["metrics"][metric]
+        return columns
+
+    def metric(self, name: str) -> list[float | None]:
+        """One number a seed: a training metric at the last epoch, or `mean_gate`, the mean of T over all blocks."""
+        if name == "mean_gate":
+            blocks = self.parts["gates"]["T"]
+            return [sum(column) / len(blocks) for column in zip(*blocks, strict=True)]
+        return self.last(name)
+
+
+@dataclass(frozen=True)
+class Study:
+    """The nets of a study: those with results, and why the others have none."""
+
+    name: str
+    results: dict[str, Result]
+    missing: dict[str, str]
+
+
+def load(params: Params, study: str) -> Study:
+    """Read a study's results; a damaged file is refused, a result of other code counts as missing."""
+    results, missing = {}, {}
+    for net in params.nets_of(study):
+        spec = specs.load(net)
+        found = _parts(spec)
+        stale = [kind for kind in KINDS if kind not in found]
+        if stale:
+            missing[net] = f"no {' or '.join(stale)} result of the present code; run: dvc repro probe@{net}"
+        else:
+            results[net] = Result(spec, found)
+    return Study(study, results, missing)
+
+
+def _parts(spec: specs.Spec) -> dict[str, dict[str, Any]]:
+    """The net's result files whose digests match the spec."""
+    parts, probing = {}, specs.probe_digest(spec.net)
+    for kind in KINDS:
+        file = paths.result_file(spec.study, spec.net, kind)
+        if not file.exists():
+            continue
+        stage = "train" if kind in ("train", "run") else "probe"
+        remedy = f"run: dvc repro -f -s {stage}@{spec.net}"
+        part = read_json(file, remedy)
+        if not isinstance(part, dict) or "digest" not in part:
+            raise Problem(f"{file} is no result; {remedy}")
+        if part["digest"] == spec.digest and part.get("probe_digest", probing) == probing:
+            parts[kind] = part
+    return parts

@@ -1,0 +1,1 @@
+"""One loop that trains all seeds of a net at once."""

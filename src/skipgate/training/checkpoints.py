@@ -1,0 +1,40 @@
+"""State on disk: what a killed run continues from, and what a finished one leaves."""
+
+import io
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from skipgate.files import Problem, write_atomically
+
+
+def save(path: Path, state: dict[str, Any]) -> None:
+    """Write tensors and plain values; the same state gives the same bytes, whatever the file is called."""
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    write_atomically(path, buffer.getvalue())
+
+
+def load(path: Path, remedy: str) -> dict[str, Any]:
+    """Read what `save` wrote; a damaged file is refused. Only tensors and plain values are ever unpickled."""
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise Problem(f"{path} is not there; {remedy}") from error
+    except (RuntimeError, EOFError, pickle.UnpicklingError, ValueError) as error:
+        raise Problem(f"{path} is damaged or cut short; {remedy}") from error
+    return state
+
+
+def resume(path: Path) -> dict[str, Any] | None:
+    """The checkpoint of an interrupted run, if there is one that can be read."""
+    if not path.exists():
+        return None
+    try:
+        return load(path, "starting again")
+    except Problem as problem:
+        warnings.warn(str(problem), stacklevel=2)
+        return None

@@ -1,0 +1,20 @@
+"""The device a recipe asks for, set up so that the same seed gives the same bytes."""
+
+import os
+
+import torch
+
+from skipgate.files import Problem
+from skipgate.settings import Recipe
+
+
+def prepare(recipe: Recipe) -> torch.device:
+    """Choose the device, fix the number of threads and switch to deterministic kernels."""
+    if recipe.device == "cuda" and not torch.cuda.is_available():
+        raise Problem("the recipe asks for device cuda and there is none; set device: auto or cpu")
+    torch.set_num_threads(recipe.threads)
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # a debugging aid that costs a write per tensor
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without it cuBLAS refuses to be deterministic
+    use_cuda = torch.cuda.is_available() and recipe.device != "cpu"
+    return torch.device("cuda" if use_cuda else "cpu")

@@ -1,0 +1,90 @@
+"""The training loop: all seeds of a net, as replicas of one network."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from skipgate.data.batches import batches
+from skipgate.data.images import Split
+from skipgate.evaluation import evaluate, losses
+from skipgate.nets.bodies import Plan, build
+from skipgate.nets.network import Network
+from skipgate.nets.weights import from_list, initialise, to_list
+from skipgate.specs import Settings
+from skipgate.training import checkpoints
+from skipgate.training.schedules import learning_rate
+from skipgate.training.stack import optimiser
+from skipgate.training.streams import streams
+
+EVALUATION_BATCH = 1000
+
+History = dict[str, list[list[float]]]
+"""A metric's values as [epoch][seed]; a loss that is no number is kept as such."""
+
+
+@dataclass
+class State:
+    """A training under way."""
+
+    settings: Settings
+    seeds: range
+    network: Network
+    optimiser: torch.optim.Optimizer
+    history: History = field(default_factory=lambda: {"train_loss": [], "test_error": [], "test_loss": []})
+
+
+def begin(settings: Settings, seeds: range, device: torch.device, dtype: torch.dtype = torch.float32) -> State:
+    """Initialised replicas, one a seed, and their optimiser."""
+    network = build(settings.body, Plan(settings.T, settings.C, settings.data, len(seeds)))
+    initialise(network, settings.body.init, streams(seeds, "init"))
+    network.to(device, dtype)
+    return State(settings, seeds, network, optimiser(network, settings.recipe.optimiser, settings.recipe.decay))
+
+
+def run_epoch(state: State, split: Split, epoch: int) -> None:
+    """Train one epoch, test, and add both to the history."""
+    recipe, seeds, network = state.settings.recipe, state.seeds, state.network
+    for group in state.optimiser.param_groups:
+        group["lr"] = learning_rate(recipe, epoch)
+    order, dice = streams(seeds, "order", epoch), streams(seeds, "augment", epoch)
+    coins = streams(seeds, "gates", epoch)
+    network.train()
+    total = torch.zeros(len(seeds), dtype=torch.float64, device=split.train.y.device)
+    for x, y in batches(split.train, recipe.batch, recipe.augment, order, dice):
+        network.draw(coins)
+        state.optimiser.zero_grad(set_to_none=False)  # the gradients are slices of one tensor and must stay so
+        loss = losses(network(x), y)
+        loss.sum().backward()
+        state.optimiser.step()
+        total += loss.detach().double() * y.shape[1]
+    error, test_loss = evaluate(network, split.test, len(seeds), EVALUATION_BATCH)
+    state.history["train_loss"].append((total / len(split.train)).tolist())
+    state.history["test_error"].append(error.tolist())
+    state.history["test_loss"].append(test_loss.tolist())
+
+
+def fit(state: State, split: Split, checkpoint: Path, watch: Callable[[History], None]) -> None:
+    """Train to the end from the checkpoint, or from the start; `watch` is called after every epoch."""
+    saved = checkpoints.resume(checkpoint)
+    if saved is not None:
+        _restore(state, saved)
+        watch(state.history)
+    for epoch in range(len(state.history["test_error"]), state.settings.recipe.epochs):
+        run_epoch(state, split, epoch)
+        checkpoints.save(checkpoint, _snapshot(state))
+        watch(state.history)
+
+
+def _snapshot(state: State) -> dict[str, Any]:
+    # Random streams depend on the epoch alone, so they need no place here.
+    tensors, steps = to_list(state.network), state.optimiser.state_dict()
+    return {"tensors": tensors, "optimiser": steps, "history": state.history}
+
+
+def _restore(state: State, saved: dict[str, Any]) -> None:
+    from_list(state.network, saved["tensors"])
+    state.optimiser.load_state_dict(saved["optimiser"])
+    state.history.update(saved["history"])

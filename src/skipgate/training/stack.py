@@ -1,0 +1,50 @@
+"""All parameters of a network in a few flat tensors, so that an optimiser makes a few large steps, not many small."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from skipgate.nets.gate import Gate
+from skipgate.nets.layers import BatchNorm
+from skipgate.nets.network import Network
+from skipgate.settings import Decay, Nadam, Sgd
+
+
+def optimiser(network: Network, settings: Sgd | Nadam, decay: Decay) -> torch.optim.Optimizer:
+    """The optimiser over the network's flattened parameters; decayed parameters form a group of their own."""
+    groups = []
+    for decayed in (True, False):
+        members = [p for p, choice in _with_decay(network, decay) if choice == decayed]
+        if members:
+            groups.append({"params": [_flatten(members)], "weight_decay": decay.rate if decayed else 0.0})
+    if isinstance(settings, Sgd):
+        return torch.optim.SGD(groups, settings.rate, settings.momentum, nesterov=settings.nesterov)
+    betas = settings.beta1, settings.beta2
+    return torch.optim.NAdam(groups, settings.rate, betas, momentum_decay=settings.momentum_decay)
+
+
+def _with_decay(network: Network, decay: Decay) -> list[tuple[nn.Parameter, bool]]:
+    found = []
+    for module in network.modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            if isinstance(module, Gate):
+                found.append((parameter, decay.gates))
+            elif isinstance(module, BatchNorm):
+                found.append((parameter, decay.norms))
+            else:
+                found.append((parameter, decay.biases if name == "bias" else True))
+    return found
+
+
+def _flatten(members: Sequence[nn.Parameter]) -> Tensor:
+    """One leaf whose slices the members and their gradients become; backward then fills its gradient in place."""
+    flat = torch.cat([p.detach().flatten() for p in members]).requires_grad_()
+    flat.grad = torch.zeros_like(flat)
+    offset = 0
+    for p in members:
+        piece = slice(offset, offset + p.numel())
+        p.data = flat.detach()[piece].view(p.shape)
+        p.grad = flat.grad[piece].view(p.shape)
+        offset += p.numel()
+    return flat
