@@ -7,6 +7,7 @@ from skipgate import params, paths, specs
 from skipgate.data.images import load
 from skipgate.files import rounded, write_json
 from skipgate.probes import PROBES
+from skipgate.probes.subject import Subject
 from skipgate.training.job import Job, load_trained
 
 
@@ -14,10 +15,17 @@ def main(net: str) -> None:
     spec, settings = specs.load(net), params.load().probes
     job = Job(spec, paths.data_folder(spec.dataset), paths.model_file(spec.study, net), paths.CHECKPOINTS)
     network, device = load_trained(job)
-    images = load(job.data, spec.settings.data, spec.settings.recipe.pixels, device).test
-    names = {"net": net, "digest": spec.digest, "probe_digest": specs.probe_digest(net), "seeds": list(range(spec.settings.seeds))}
+    recipe = spec.settings.recipe
+    images = load(job.data, spec.settings.data, recipe.pixels, device).test
+    subject = Subject(network, images, recipe.evaluation_batch)
+    names = {
+        "net": net,
+        "digest": spec.digest,
+        "probe_digest": specs.probe_digest(net),
+        "seeds": list(range(spec.settings.seeds)),
+    }
     for kind, probe in tqdm(PROBES.items(), desc=f"{spec.study}: probing {net}", unit="probe"):
-        result = rounded(probe(network, images, settings))
+        result = rounded(probe(subject, settings))
         write_json(paths.result_file(spec.study, net, kind), {**names, **result})
 
 

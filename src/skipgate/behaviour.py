@@ -17,9 +17,10 @@ from skipgate.evaluation import Images
 from skipgate.files import read_json, rounded
 from skipgate.nets import gates
 from skipgate.nets.bodies import Plan, build, shallow
-from skipgate.nets.network import Network, parameter_count
+from skipgate.nets.network import parameter_count
 from skipgate.params import Params
 from skipgate.probes import PROBES
+from skipgate.probes.subject import Subject
 from skipgate.reader import plain
 from skipgate.settings import Dataset
 from skipgate.specs import Settings, digest_of, resolve
@@ -39,9 +40,9 @@ def specify(params: Params, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The contents of `specs/NET.json` and of `specs/probes/NET.json`."""
     settings, net = _with_gate_defaults(resolve(params, name)), params.nets[name]
     full = _structure(settings, f"params.nets.{name}")
-    network, test, trace = _twin(settings)
+    subject, trace = _twin(settings)
     trace = _settled(trace, name)
-    probes = {kind: probe(network, test, params.probes) for kind, probe in PROBES.items()}
+    probes = {kind: probe(subject, params.probes) for kind, probe in PROBES.items()}
     train = {"net": name, "study": net.study, "dataset": net.data, **full, "behaviour": trace, "settings": plain(settings)}
     train["digest"] = digest_of(settings, full, trace)
     return train, {"net": name, "digest": digest_of(params.probes, rounded(probes))}
@@ -61,9 +62,9 @@ def _structure(settings: Settings, path: str) -> dict[str, Any]:
     return {"parameters": parameter_count(network), "structure": digest_of(shapes, sites)}
 
 
-def _twin(settings: Settings) -> tuple[Network, Images, dict[str, Any]]:
-    """Train the twin, and return it with its test images and the trace of its training."""
-    recipe = dataclasses.replace(settings.recipe, batch=TWIN_BATCH)
+def _twin(settings: Settings) -> tuple[Subject, dict[str, Any]]:
+    """Train the twin, and return it ready to be probed, with the trace of its training."""
+    recipe = dataclasses.replace(settings.recipe, batch=TWIN_BATCH, evaluation_batch=TWIN_BATCH)
     settings = dataclasses.replace(settings, body=shallow(settings.body), recipe=recipe)
     split = _made_up(settings.data)
     state = begin(settings, TWIN_SEEDS, torch.device("cpu"), torch.float64)
@@ -71,7 +72,8 @@ def _twin(settings: Settings) -> tuple[Network, Images, dict[str, Any]]:
         run_epoch(state, split, epoch)
     # Rounded absolutely: the gradient of a bias before batch normalisation is 0 but for noise.
     norms = [round(float(p.detach().norm()), NORM_DECIMALS) for p in state.network.parameters()]
-    return state.network, split.test, rounded({**state.history, "milestones": milestones(recipe), "norms": norms})
+    trace = rounded({**state.history, "milestones": milestones(recipe), "norms": norms})
+    return Subject(state.network, split.test, TWIN_BATCH), trace
 
 
 def _made_up(data: Dataset) -> Split:

@@ -37,7 +37,6 @@ class Probes:
 
     prune_orders: int
     shuffle_draws: int
-    batch: int
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,12 @@ def _check_names(params: Params) -> None:
             if not NAME.fullmatch(name):
                 raise Problem(f"params.{section}: the name {name!r} must be of small letters, digits and single hyphens")
     for name, net in params.nets.items():
-        for key, known in (("study", params.studies), ("data", params.data), ("body", params.bodies), ("recipe", params.recipes)):
+        for key, known in (
+            ("study", params.studies),
+            ("data", params.data),
+            ("body", params.bodies),
+            ("recipe", params.recipes),
+        ):
             word = getattr(net, key)
             if word not in known:
                 raise Problem(f"params.nets.{name}.{key}: there is no '{word}'; {nearest(word, known)}")

@@ -43,6 +43,11 @@ def frozen_file(study: str) -> Path:
     return Path("frozen") / f"{study}.json"
 
 
+def verdict_file(study: str) -> Path:
+    """How many of a study's cells got which verdict."""
+    return REPORTS / "verdicts" / f"{study}.json"
+
+
 def figure_folder(study: str) -> Path:
     """Figures of a study's report."""
     return REPORTS / "figures" / study

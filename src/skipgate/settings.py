@@ -107,12 +107,14 @@ class Recipe:
     pixels: Literal["unit", "centred", "standardised"] = "unit"
     decay: Decay = field(default_factory=Decay)
     augment: Augment = field(default_factory=Augment)
+    evaluation_batch: int = 1000
+    """A gate that looks at the whole mini-batch (epsilon) must be tested on batches of the size it was trained on."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     threads: int = 1
     """Fixed, because sums over more threads round differently: the bytes must not depend on the machine's cores."""
 
     def __post_init__(self) -> None:
-        positive(epochs=self.epochs, batch=self.batch, threads=self.threads)
+        positive(epochs=self.epochs, batch=self.batch, evaluation_batch=self.evaluation_batch, threads=self.threads)
 
 
 @dataclass(frozen=True)

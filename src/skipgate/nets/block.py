@@ -48,7 +48,7 @@ class Block(nn.Module):
 
 
 def _times(gate: Tensor | float, value: Tensor) -> Tensor | float:
-    """gate * value, without work for the constants 0 and 1."""
+    """The product gate * value, without work for the constants 0 and 1."""
     if isinstance(gate, float) and gate in (0.0, 1.0):
         return value if gate else 0.0
     return gate * value

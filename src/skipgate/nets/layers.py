@@ -86,4 +86,4 @@ def _parted(x: Tensor, replicas: int) -> Tensor:
     """The inverse of `_joined`."""
     if x.ndim == 3:
         return x.view(replicas, -1, x.shape[-1]).mT
-    return x.unflatten(1, (replicas, -1)).transpose(0, 1)
+    return x.view(len(x), replicas, -1, *x.shape[2:]).transpose(0, 1)

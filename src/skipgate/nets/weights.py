@@ -28,7 +28,7 @@ WEIGHTS: dict[str, Draw] = {
     "he-normal": lambda a, shape, die: _normal(math.sqrt(2 / a.fan_in), shape, die),
     "he-normal-out": lambda a, shape, die: _normal(math.sqrt(2 / a.fan_out), shape, die),
     # What epsilon-ResNet's text says.
-    "gaussian": lambda a, shape, die: _normal(0.01, shape, die),
+    "gaussian": lambda _, shape, die: _normal(0.01, shape, die),
     # PyTorch's default, which the lecture's network has, for biases too.
     "torch": lambda a, shape, die: _uniform(1 / math.sqrt(a.fan_in), shape, die),
 }

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from skipgate.evaluation import Images
-from skipgate.nets.network import Network
 from skipgate.params import Probes
 from skipgate.probes import gates, lesion, prune, shuffle
+from skipgate.probes.subject import Subject
 
-Probe = Callable[[Network, Images, Probes], dict[str, Any]]
+Probe = Callable[[Subject, Probes], dict[str, Any]]
 
 PROBES: dict[str, Probe] = {"gates": gates.probe, "lesion": lesion.probe, "prune": prune.probe, "shuffle": shuffle.probe}
 """Each result is plain: numbers as [..., seed], keyed by what they are."""

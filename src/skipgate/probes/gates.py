@@ -1,27 +1,25 @@
 """The values of the gates over the test set, block by block."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from skipgate.evaluation import Images, evaluate
-from skipgate.nets.network import Network
 from skipgate.params import Probes
+from skipgate.probes.subject import Subject
 
 
-def probe(network: Network, images: Images, settings: Probes) -> dict[str, Any]:
+def probe(subject: Subject, _: Probes) -> dict[str, Any]:
     """Mean of T and of C over images and units, as [block][seed]."""
-    return {
-        "T": gate_means(network, images, settings.batch, [block.T for block in network.blocks]).tolist(),
-        "C": gate_means(network, images, settings.batch, [block.C for block in network.blocks]).tolist(),
-    }
+    blocks = subject.network.blocks
+    values = gate_means(subject, [block.T for block in blocks] + [block.C for block in blocks]).tolist()
+    return {"T": values[: len(blocks)], "C": values[len(blocks) :]}
 
 
-def gate_means(network: Network, images: Images, batch: int, gates: list[nn.Module]) -> Tensor:
+def gate_means(subject: Subject, gates: Sequence[nn.Module]) -> Tensor:
     """Mean value of each gate, (gate, replica), watched during an ordinary evaluation."""
-    totals = torch.zeros(len(gates), network.replicas, dtype=torch.float64)
+    totals = torch.zeros(len(gates), subject.network.replicas, dtype=torch.float64)
     calls = [0] * len(gates)
 
     def watch(index: int) -> Callable[[nn.Module, Any, Tensor | float], None]:
@@ -36,7 +34,7 @@ def gate_means(network: Network, images: Images, batch: int, gates: list[nn.Modu
 
     hooks = [gate.register_forward_hook(watch(i)) for i, gate in enumerate(gates)]
     try:
-        evaluate(network, images, network.replicas, batch)
+        subject.errors()
     finally:
         for hook in hooks:
             hook.remove()

@@ -5,26 +5,27 @@ from typing import Any
 import torch
 from scipy.stats import kendalltau
 
-from skipgate.evaluation import Images, evaluate
 from skipgate.nets.network import Network
 from skipgate.nets.surgery import arranged
 from skipgate.params import Probes
+from skipgate.probes.subject import Subject
 from skipgate.training.streams import stream
 
 
-def probe(network: Network, images: Images, settings: Probes) -> dict[str, Any]:
+def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     """Kendall's tau of each drawn order with the trained one as [draw], and the errors in % as [draw][seed].
 
     Draw i makes i random swaps of movable blocks, so that the distance grows from none to a full shuffle; a network in
     which nothing can move has no draws.
     """
+    network = subject.network
     groups = _movable(network)
     taus, errors = [], []
     for draw in range(settings.shuffle_draws if groups else 0):
         order = swapped(len(network.blocks), groups, draw, stream(draw, "shuffle"))
         taus.append(float(kendalltau(range(len(order)), order).statistic))
         with arranged(network, order):
-            errors.append(evaluate(network, images, network.replicas, settings.batch)[0].tolist())
+            errors.append(subject.errors())
     return {"tau": taus, "errors": errors}
 
 

@@ -1,7 +1,6 @@
 """State on disk: what a killed run continues from, and what a finished one leaves."""
 
 import io
-import pickle
 import warnings
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,9 @@ def load(path: Path, remedy: str) -> dict[str, Any]:
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise Problem(f"{path} is not there; {remedy}") from error
-    except (RuntimeError, EOFError, pickle.UnpicklingError, ValueError) as error:
+    except OSError:
+        raise
+    except Exception as error:  # a damaged pickle can fail in any way
         raise Problem(f"{path} is damaged or cut short; {remedy}") from error
     return state
 

@@ -3,6 +3,7 @@
 import os
 
 import torch
+from torch.utils import deterministic
 
 from skipgate.files import Problem
 from skipgate.settings import Recipe
@@ -14,7 +15,8 @@ def prepare(recipe: Recipe) -> torch.device:
         raise Problem("the recipe asks for device cuda and there is none; set device: auto or cpu")
     torch.set_num_threads(recipe.threads)
     torch.use_deterministic_algorithms(True)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # a debugging aid that costs a write per tensor
+    # A debugging aid that costs a write per tensor.
+    deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without it cuBLAS refuses to be deterministic
     use_cuda = torch.cuda.is_available() and recipe.device != "cpu"
     return torch.device("cuda" if use_cuda else "cpu")

@@ -19,8 +19,6 @@ from skipgate.training.schedules import learning_rate
 from skipgate.training.stack import optimiser
 from skipgate.training.streams import streams
 
-EVALUATION_BATCH = 1000
-
 History = dict[str, list[list[float]]]
 """A metric's values as [epoch][seed]; a loss that is no number is kept as such."""
 
@@ -60,7 +58,7 @@ def run_epoch(state: State, split: Split, epoch: int) -> None:
         loss.sum().backward()
         state.optimiser.step()
         total += loss.detach().double() * y.shape[1]
-    error, test_loss = evaluate(network, split.test, len(seeds), EVALUATION_BATCH)
+    error, test_loss = evaluate(network, split.test, len(seeds), recipe.evaluation_batch)
     state.history["train_loss"].append((total / len(split.train)).tolist())
     state.history["test_error"].append(error.tolist())
     state.history["test_loss"].append(test_loss.tolist())

@@ -11,7 +11,7 @@ from skipgate.settings import GateChoice
 
 def make(choice: GateChoice, slot: Slot, path: str) -> Gate:
     """The chosen gate for this slot; its settings are read strictly against its constructor."""
-    kind = _class_in(choice.gate)
+    kind: typing.Any = _class_in(choice.gate)
     hints = typing.get_type_hints(kind.__init__)
     options = _options(kind)
     required = {name for name, default in options.items() if default is inspect.Parameter.empty}

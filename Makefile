@@ -1,0 +1,65 @@
+# Two commands do everything: `make repro` and `make test`. Both install what they need into .venv first.
+PYTHON ?= python3
+STUDY ?= digits
+PORT ?= 5000
+READY := .venv/.ready
+
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export DVC_NO_ANALYTICS := 1
+export MLFLOW_DISABLE_TELEMETRY := true
+
+.DEFAULT_GOAL := help
+.PHONY: help setup repro report test lint check freeze ui bench lock clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  STUDY=$(STUDY) chooses the study for repro, report, check and freeze; PORT=$(PORT) the port for ui"
+
+setup: $(READY) ## install everything, at the locked versions, into .venv
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "skipgate needs Python 3.11 or newer; set PYTHON=")'
+	$(PYTHON) -m venv .venv
+	pip install --quiet --progress-bar off --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
+
+repro: $(READY) ## train, probe and report the study; ends with the verdict table
+	dvc repro report@$(STUDY)
+	dvc repro --quiet --single-item overview
+	python -m pipeline.sync
+	python -m pipeline.show
+
+report: $(READY) ## render the committed results again, without training
+	dvc repro --force --single-item report@$(STUDY)
+	dvc repro --quiet --single-item overview
+	python -m pipeline.show
+
+test: $(READY) ## run the tests
+	pytest -n auto
+
+lint: $(READY) ## check style and types
+	ruff check .
+	ruff format --check .
+	mypy
+
+check: $(READY) ## compare the study with its frozen numbers, after training what is missing
+	dvc repro report@$(STUDY)
+	python -m pipeline.check $(STUDY)
+
+freeze: $(READY) ## make the study's present numbers the frozen ones
+	python -m pipeline.freeze $(STUDY)
+
+ui: $(READY) ## open the MLflow UI on this machine, with every run in it
+	python -m pipeline.sync
+	mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port $(PORT)
+
+bench: $(READY) ## measure the training loop against a plain PyTorch loop
+	python -m pipeline.bench
+
+lock: ## renew requirements.lock from pyproject.toml (needs uv)
+	uv pip compile --universal --generate-hashes --python-version 3.11 --no-header --no-annotate --extra dev \
+	  --output-file requirements.lock pyproject.toml
+
+clean: ## remove what can be made again, but not .venv and not DVC's cache
+	rm -rf .checkpoints data models mlflow.db mlruns .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,38 @@
+"""Compare a study's fresh numbers with its frozen ones; exit with 1 if one has left its band."""
+
+from pipeline.stage import run
+from skipgate import params, paths
+from skipgate.files import Problem
+from skipgate.results import frozen, store
+from skipgate.results.tables import markdown
+
+
+def main(name: str) -> None:
+    study = store.load(params.load(), name)
+    if study.missing:
+        raise Problem("; ".join(f"{net}: {reason}" for net, reason in study.missing.items()))
+    comparisons = frozen.compare(study)
+    rows: list[dict[str, object]] = [
+        {
+            "net": c.net,
+            "frozen": f"{c.frozen.mean:.2f}",
+            "fresh": f"{c.fresh.mean:.2f}" if c.fresh else "diverged",
+            "smallest visible change": f"{c.visible:.2f}",
+            "": "MOVED" if c.moved else "holds",
+        }
+        for c in comparisons
+    ]
+    print(f"{name}: test error in %, level {frozen.LEVEL:g} over the study\n{markdown(rows)}")
+    moved = [c.net for c in comparisons if c.moved]
+    unknown = sorted(study.results.keys() - {c.net for c in comparisons})
+    if unknown:
+        print(f"not frozen yet: {', '.join(unknown)}; run: make freeze STUDY={name}")
+    if moved:
+        raise Problem(
+            f"{', '.join(moved)} left the band of {paths.frozen_file(name)}; find out why, or if the change is meant, "
+            f"run: make freeze STUDY={name} and say so in CHANGELOG.md under Results"
+        )
+
+
+if __name__ == "__main__":
+    run(main, __doc__, study="a study of params.yaml")

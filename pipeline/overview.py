@@ -1,0 +1,24 @@
+"""Write the verdict table over all studies to reports/README.md and into README.md."""
+
+import re
+from pathlib import Path
+
+from pipeline.stage import run
+from skipgate import params, paths
+from skipgate.files import write_atomically
+from skipgate.results.pages import overview, verdict_table
+
+README = Path("README.md")
+PLACE = re.compile(r"(<!-- verdicts -->\n).*?(<!-- /verdicts -->)", re.DOTALL)
+
+
+def main() -> None:
+    settings = params.load()
+    table = verdict_table(settings, README.parent)
+    text = PLACE.sub(lambda found: f"{found[1]}{table}\n{found[2]}", README.read_text())
+    write_atomically(README, text.encode())
+    write_atomically(paths.REPORTS / "README.md", overview(settings).encode())
+
+
+if __name__ == "__main__":
+    run(main, __doc__)

@@ -1,0 +1,18 @@
+"""Print the verdict table and where the reports are."""
+
+from pathlib import Path
+
+from pipeline.stage import run
+from skipgate import params, paths
+from skipgate.results.pages import verdict_table
+
+
+def main() -> None:
+    settings = params.load()
+    print("\n" + verdict_table(settings, Path()))
+    pages = [paths.REPORTS / f"{study}.md" for study in settings.studies]
+    print("\nreport:", " ".join(str(page) for page in pages if page.exists()))
+
+
+if __name__ == "__main__":
+    run(main, __doc__)

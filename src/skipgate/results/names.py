@@ -1,0 +1,34 @@
+"""What nets are called on pages and in figures."""
+
+from skipgate.settings import GateChoice, Mlp
+from skipgate.specs import Spec
+
+FAMILIES = {
+    ("constant 0", "constant 1"): "closed",
+    ("constant 1", "constant 0"): "plain",
+    ("constant 1", "constant 1"): "residual",
+    ("scalar", "constant 1"): "gated",
+    ("scalar", "coupled"): "scalar-gated layer",
+    ("sigmoid", "coupled"): "highway",
+    ("sigmoid", "sigmoid"): "highway, full",
+    ("sigmoid", "constant 1"): "highway, T only",
+    ("constant 1", "sigmoid"): "highway, C only",
+    ("epsilon", "constant 1"): "epsilon",
+    ("survival", "constant 1"): "stochastic depth",
+}
+
+
+def family(spec: Spec) -> str:
+    """The usual name of a pair of gates; a pair without one is spelt out."""
+    pair = _word(spec.settings.T), _word(spec.settings.C)
+    return FAMILIES.get(pair, f"T {pair[0]}, C {pair[1]}")
+
+
+def size(spec: Spec) -> str:
+    """The size by which nets of different families are set side by side."""
+    body = spec.settings.body
+    return f"d = {body.depth}" if isinstance(body, Mlp) else f"{body.kind}, n = {body.blocks}"
+
+
+def _word(choice: GateChoice) -> str:
+    return f"constant {choice.settings['value']:g}" if choice.gate == "constant" else choice.gate

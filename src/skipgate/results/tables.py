@@ -1,0 +1,107 @@
+"""Tables in Markdown, every number linked to the file it comes from."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from skipgate import paths
+from skipgate.results.names import family, size
+from skipgate.results.papers import Table
+from skipgate.results.statistics import estimate
+from skipgate.results.store import Result, Study
+from skipgate.results.verdicts import WORDS, Verdict
+
+
+def markdown(rows: Sequence[dict[str, object]]) -> str:
+    """Rows as a Markdown table; text is kept as it is."""
+    return pd.DataFrame(rows).to_markdown(index=False, disable_numparse=True)
+
+
+def _linked(text: object, result: Result, kind: str) -> str:
+    file = paths.result_file(result.spec.study, result.spec.net, kind)
+    return f"[{text}]({paths.link(file, paths.REPORTS)})"
+
+
+def nets(study: Study) -> str:
+    """Each net's error, loss and gates, as mean and 95% interval over seeds."""
+    rows: list[dict[str, object]] = []
+    for net, result in study.results.items():
+        spec, diverged = result.spec, sum(epoch is not None for epoch in result.parts["train"]["diverged"])
+        rows.append(
+            {
+                "net": f"`{net}`",
+                "family": family(spec),
+                "size": size(spec),
+                "test error (%), last epoch": _linked(estimate(result.last("test_error")) or "diverged", result, "train"),
+                "best epoch": _linked(estimate(result.best("test_error")) or "diverged", result, "train"),
+                "mean T": _linked(estimate(result.metric("mean_gate")) or "-", result, "gates"),
+                "seeds": f"{spec.settings.seeds}" + (f", {diverged} diverged" if diverged else ""),
+            }
+        )
+    rows += [{"net": f"`{net}`", "family": "not run", "size": reason} for net, reason in study.missing.items()]
+    return pd.DataFrame(rows).fillna("").to_markdown(index=False, disable_numparse=True)
+
+
+def against_paper(table: Table, verdicts: Sequence[Verdict], study: Study) -> str:
+    """The paper's numbers beside ours, cell by cell."""
+    rows: list[dict[str, object]] = []
+    for verdict in verdicts:
+        result = study.results.get(verdict.net)
+        ours = _linked(verdict.ours, result, "gates" if table.metric == "mean_gate" else "train") if result else "-"
+        rows.append(
+            {
+                "": verdict.cell.row,
+                " ": verdict.cell.column,
+                f"reported ({table.unit})": f"{verdict.cell.value:.2f}",
+                f"ours ({table.unit})": ours,
+                "net": f"`{verdict.net}`",
+                "verdict": f"**{verdict.word}**",
+            }
+        )
+    return markdown(rows)
+
+
+def probes(study: Study) -> str:
+    """What removing and shuffling blocks does, in a few numbers a net."""
+    rows: list[dict[str, object]] = []
+    for net, result in study.results.items():
+        lesion, prune, shuffle = (result.parts[kind] for kind in ("lesion", "prune", "shuffle"))
+        without, half = np.array(lesion["without"], dtype=float), len(lesion["without"]) // 2
+        at_half = [order[half] for order in prune["random"]]
+        smallest = estimate(prune["smallest"][half]) if prune["smallest"] else None
+        shuffled = estimate([e for row in shuffle["errors"][1:] for e in row])
+        rows.append(
+            {
+                "net": f"`{net}`",
+                "whole": _linked(estimate(lesion["whole"]) or "diverged", result, "lesion"),
+                "one block removed: median": _linked(f"{np.nanmedian(without.mean(1)):.2f}", result, "lesion"),
+                "worst": _linked(f"{np.nanmax(without.mean(1)):.2f}", result, "lesion"),
+                "half removed at random": _linked(f"{np.nanmean(np.array(at_half, dtype=float)):.2f}", result, "prune"),
+                "half removed, smallest gate first": _linked(f"{smallest.mean:.2f}", result, "prune") if smallest else "-",
+                "shuffled": _linked(f"{shuffled.mean:.2f}", result, "shuffle") if shuffled else "-",
+            }
+        )
+    return markdown(rows)
+
+
+def origins(study: Study) -> str:
+    """Where each net's numbers come from, and the command that makes them again."""
+    rows: list[dict[str, object]] = []
+    for net, result in study.results.items():
+        run, spec_link = result.parts["run"], paths.link(paths.spec_file(net), paths.REPORTS)
+        rows.append(
+            {
+                "net": f"`{net}`",
+                "spec": f"[{result.spec.digest}]({spec_link})",
+                "parameters": f"{result.spec.parameters:,}",
+                "trained on": _linked(f"{run['device']}, {run['threads']} thread(s), {run['seconds']:.0f} s", result, "run"),
+                "again": f"`dvc repro -f -s train@{net} probe@{net}`",
+            }
+        )
+    return markdown(rows)
+
+
+def counts(verdicts: Sequence[Verdict]) -> dict[str, int]:
+    """How many cells got each word."""
+    return {word: sum(v.word == word for v in verdicts) for word in WORDS}

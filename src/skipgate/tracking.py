@@ -1,0 +1,152 @@
+"""MLflow as a view of the results: one experiment a study, one parent run a net, one child a seed."""
+
+import json
+import logging
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+
+import mlflow
+from mlflow.entities import Metric, Param, Run
+from mlflow.tracking import MlflowClient
+
+from skipgate import paths
+from skipgate.files import sha256
+from skipgate.reader import plain
+from skipgate.results.figures import draw_net
+from skipgate.results.names import family, size
+from skipgate.results.store import KINDS, Result, Study
+
+URI = "sqlite:///mlflow.db"
+ARTIFACTS = Path("mlruns")
+KEY, CONTENT = "skipgate.key", "skipgate.content"
+BATCH = 1000  # the most metrics that MLflow takes at once
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A run to be in MLflow: the key says which, the content whether it is up to date."""
+
+    key: str
+    name: str
+    tags: dict[str, str]
+    params: dict[str, str]
+    curves: dict[str, list[float | None]]
+
+
+def connect(folder: Path) -> MlflowClient:
+    """The database in this folder, made on first use."""
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    uri = URI.replace("mlflow.db", str(folder / "mlflow.db"))
+    mlflow.set_tracking_uri(uri)
+    return MlflowClient(uri)
+
+
+def sync(client: MlflowClient, study: Study) -> dict[str, int]:
+    """Bring one study's runs up to date; runs whose content is there already are left alone."""
+    experiment = _experiment(client, study.name)
+    known = {run.data.tags[KEY]: run for run in _runs(client, experiment) if KEY in run.data.tags}
+    counts = {"written": 0, "unchanged": 0}
+    for net, result in study.results.items():
+        content = _content(result)
+        parent = _upsert(client, experiment, _parent(net, result, content), known, counts)
+        if parent is not None:
+            _attach(client, parent.info.run_id, result)
+        parent = parent or known[_key(result)]
+        for index in range(result.spec.settings.seeds):
+            _upsert(client, experiment, _child(net, result, content, (index, parent.info.run_id)), known, counts)
+    return counts
+
+
+def _experiment(client: MlflowClient, study: str) -> str:
+    found = client.get_experiment_by_name(study)
+    return str(found.experiment_id if found else client.create_experiment(study, ARTIFACTS.absolute().as_uri()))
+
+
+def _runs(client: MlflowClient, experiment: str) -> list[Run]:
+    runs: list[Run] = []
+    token = None
+    while True:
+        page = client.search_runs([experiment], max_results=BATCH, page_token=token)
+        runs += page
+        token = page.token
+        if not token:
+            return runs
+
+
+def _key(result: Result, seed: int | None = None) -> str:
+    return f"{result.spec.net}/{result.spec.digest}" + ("" if seed is None else f"/{seed}")
+
+
+def _content(result: Result) -> str:
+    """Changes when any of the net's result files does."""
+    return sha256(json.dumps(result.parts, sort_keys=True).encode())[:16]
+
+
+def _parent(net: str, result: Result, content: str) -> Entry:
+    """The net as a whole: means over seeds, all settings, provenance."""
+    provenance = {f"provenance.{k}": str(v) for k, v in result.parts["run"].items() if k not in ("net", "digest")}
+    tags = {CONTENT: content, "family": family(result.spec), "size": size(result.spec), "digest": result.spec.digest}
+    curves = {m: _means(result.curve(m)) for m in result.parts["train"]["metrics"]}
+    return Entry(_key(result), net, {**tags, **provenance}, _flat(plain(result.spec.settings)), curves)
+
+
+def _child(net: str, result: Result, content: str, place: tuple[int, str]) -> Entry:
+    """One seed of a net."""
+    index, parent = place
+    seed = result.parts["train"]["seeds"][index]
+    tags = {CONTENT: content, "mlflow.parentRunId": parent, "family": family(result.spec), "size": size(result.spec)}
+    curves = {m: result.curve(m)[index] for m in result.parts["train"]["metrics"]}
+    return Entry(_key(result, seed), f"{net} seed {seed}", tags, {"seed": str(seed)}, curves)
+
+
+def _upsert(client: MlflowClient, experiment: str, entry: Entry, known: dict[str, Run], counts: dict[str, int]) -> Run | None:
+    """Write a run unless it is there; one that is outdated, or was cut off while being written, is replaced."""
+    old = known.get(entry.key)
+    same_parent = old is not None and old.data.tags.get("mlflow.parentRunId") == entry.tags.get("mlflow.parentRunId")
+    if old is not None and same_parent and old.data.tags[CONTENT] == entry.tags[CONTENT] and old.info.status == "FINISHED":
+        counts["unchanged"] += 1
+        return None
+    if old is not None:
+        client.delete_run(old.info.run_id)
+    run = client.create_run(experiment, tags={KEY: entry.key, **entry.tags}, run_name=entry.name)
+    metrics = [
+        Metric(name, value, 0, epoch + 1)
+        for name, curve in entry.curves.items()
+        for epoch, value in enumerate(curve)
+        if value is not None
+    ]
+    client.log_batch(run.info.run_id, params=[Param(k, v) for k, v in entry.params.items()])
+    for start in range(0, len(metrics), BATCH):
+        client.log_batch(run.info.run_id, metrics=metrics[start : start + BATCH])
+    client.set_terminated(run.info.run_id, "FINISHED")
+    counts["written"] += 1
+    return run
+
+
+def _attach(client: MlflowClient, run_id: str, result: Result) -> None:
+    """The net's result files and its figure."""
+    for kind in KINDS:
+        client.log_artifact(run_id, str(paths.result_file(result.spec.study, result.spec.net, kind)), "results")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "net.png"
+        draw_net(result, file)
+        client.log_artifact(run_id, str(file), "figures")
+
+
+def _means(columns: list[list[float | None]]) -> list[float | None]:
+    """Mean over the seeds that have a number, epoch by epoch."""
+    rows = [[v for v in row if v is not None] for row in zip(*columns, strict=True)]
+    return [sum(row) / len(row) if row else None for row in rows]
+
+
+def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """Nested settings as dotted keys."""
+    flat = {}
+    for key, value in settings.items():
+        flat.update(_flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": str(value)})
+    return flat

@@ -1,0 +1,105 @@
+"""Probes on networks whose answers are known, and on every family."""
+
+import pytest
+import torch
+
+from skipgate.evaluation import Images
+from skipgate.nets.surgery import arranged, closed, one_closed
+from skipgate.nets.weights import to_list
+from skipgate.params import Probes
+from skipgate.probes import PROBES
+from skipgate.probes.gates import gate_means
+from skipgate.probes.shuffle import swapped
+from skipgate.probes.subject import Subject
+from skipgate.settings import GateChoice, Mlp
+from skipgate.training.streams import stream
+from tests.toys import CONV, MLP, ONE, ZERO, images, network
+
+SETTINGS = Probes(prune_orders=2, shuffle_draws=4)
+DEEP = Mlp("mlp", depth=8, width=6)
+
+
+def subject(body=DEEP, T=ONE, C=ONE) -> Subject:
+    made = network(body, T, C, replicas=2).eval()
+    x = images(20)[0]
+    answers = made(x.expand(2, *x.shape)).argmax(-1)
+    # The first replica's own answers are the labels, so that it makes no mistake as long as it is whole.
+    return Subject(made, Images(x, answers[0]), 7)
+
+
+@pytest.mark.parametrize("pair", [(ONE, ZERO), (ONE, ONE), (GateChoice("scalar"), ONE), (GateChoice("survival"), ONE)])
+@pytest.mark.parametrize("body", [DEEP, CONV])
+@pytest.mark.parametrize("name", PROBES)
+def test_a_probe_leaves_the_network_as_it_was(name, body, pair):
+    case = subject(body, *pair)
+    before, blocks = to_list(case.network), case.network.blocks
+    first, second = (PROBES[name](case, SETTINGS) for _ in range(2))
+    assert first == second
+    assert case.network.blocks == blocks
+    assert all(torch.equal(a, b) for a, b in zip(before, to_list(case.network), strict=True))
+
+
+def test_lesions_are_errors_without_each_block():
+    case = subject()
+    result = PROBES["lesion"](case, SETTINGS)
+    assert result["whole"][0] == 0
+    assert len(result["without"]) == 4
+    for index, errors in enumerate(result["without"]):
+        with arranged(case.network, [i for i in range(4) if i != index]):
+            assert case.errors() == errors
+
+
+def test_pruning_goes_from_whole_to_shortcuts_only():
+    case = subject(T=GateChoice("scalar"))
+    with torch.no_grad():
+        for block, ks in zip(case.network.blocks, ([3, 0.1], [1, 2], [2, 3], [0.5, 4]), strict=True):
+            block.T.k.copy_(torch.tensor(ks))
+    result = PROBES["prune"](case, SETTINGS)
+    with closed(case.network, torch.ones(4, 2, dtype=torch.bool)):
+        none_left = case.errors()
+    for order in [*result["random"], result["smallest"]]:
+        assert len(order) == 5
+        assert order[0] == case.errors()
+        assert order[-1] == none_left
+    masks = one_closed(case.network, 3) & torch.tensor([True, False]) | one_closed(case.network, 0) & torch.tensor(
+        [False, True]
+    )
+    with closed(case.network, masks):
+        assert case.errors() == result["smallest"][1], "each seed loses its own smallest k first"
+
+
+def test_equal_gates_have_no_smallest():
+    assert PROBES["prune"](subject(), SETTINGS)["smallest"] is None
+
+
+def test_shuffles_begin_with_the_trained_order_and_stay_within_stages():
+    result = PROBES["shuffle"](subject(), SETTINGS)
+    assert result["tau"][0] == 1
+    assert min(result["tau"]) < 1
+    order = swapped(9, [[0, 1, 2], [4, 5], [7, 8]], 50, stream(0, "shuffle"))
+    assert order[3] == 3
+    assert order[6] == 6
+    assert sorted(order[:3]) == [0, 1, 2]
+    assert sorted(order[4:6]) == [4, 5]
+
+
+def test_a_network_without_movable_blocks_has_no_shuffles():
+    assert PROBES["shuffle"](subject(Mlp("mlp", depth=2, width=6)), SETTINGS) == {"tau": [], "errors": []}
+
+
+def test_gate_values_are_means_over_images_and_units():
+    case = subject(MLP, GateChoice("sigmoid", {"bias": -2.0}), GateChoice("coupled"))
+    result = PROBES["gates"](case, SETTINGS)
+    h = case.network.stem(case.images.x.expand(2, *case.images.x.shape))
+    batches = [torch.sigmoid(case.network.blocks[0].T.affine(part)).mean((1, 2)) for part in h.split(7, dim=1)]
+    assert torch.allclose(torch.tensor(result["T"][0], dtype=torch.float64), torch.stack(batches).mean(0))
+    both = torch.tensor(result["T"]) + torch.tensor(result["C"])
+    assert torch.allclose(both, torch.ones_like(both))
+
+
+def test_a_probe_that_fails_removes_its_hooks():
+    case = subject()
+    broken = Subject(case.network, Images(case.images.x[:, :, :3], case.images.y), 7)
+    with pytest.raises(RuntimeError):
+        gate_means(broken, [block.T for block in case.network.blocks])
+    assert all(not block.T._forward_hooks for block in case.network.blocks)

@@ -1,0 +1,142 @@
+"""From result files to judgements: what is damaged or stale never becomes a number."""
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from skipgate import params
+from skipgate.files import Problem
+from skipgate.results import frozen, pages, store
+from skipgate.results.papers import Cell, Table
+from skipgate.results.statistics import Estimate, estimate, pooled_deviation, prior_deviation
+from skipgate.results.verdicts import _tested
+from tests.toys import ROOT
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A copy of the committed results, to be tampered with."""
+    for name in ("results", "specs", "papers", "frozen"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return params.load()
+
+
+def edit(file, change):
+    value = json.loads(Path(file).read_text())
+    change(value)
+    Path(file).write_text(json.dumps(value))
+
+
+def test_committed_results_belong_to_the_committed_specs(project):
+    assert store.load(project, "digits").missing == {}
+
+
+def test_a_result_of_other_code_counts_as_not_run(project):
+    edit("results/digits/gated-2.train.json", lambda value: value.update(digest="0" * 16))
+    edit("results/digits/gated-10.prune.json", lambda value: value.update(probe_digest="0" * 16))
+    study = store.load(project, "digits")
+    assert study.missing == {
+        "gated-2": "no train result of the present code; run: dvc repro probe@gated-2",
+        "gated-10": "no prune result of the present code; run: dvc repro probe@gated-10",
+    }
+    page, line = pages.study_page(project, "digits")
+    assert (line["nets"], line["not run"]) == (12, 4)
+    assert "| `gated-2`         | not run" in page
+
+
+def test_a_truncated_result_is_refused_with_the_remedy(project):
+    file = Path("results/digits/gated-2.lesion.json")
+    file.write_text(file.read_text()[:100])
+    with pytest.raises(Problem, match=r"gated-2\.lesion\.json is damaged or cut short .*; run: dvc repro -f -s probe@gated-2"):
+        store.load(project, "digits")
+
+
+def test_numbers_in_a_report_lead_to_files_that_hold_them(project):
+    page, _ = pages.study_page(project, "digits")
+    ours = json.loads(Path("results/digits/gated-10.train.json").read_text())
+    mean = np.mean([column[-1] for column in ours["metrics"]["test_error"]])
+    assert f"[{mean:.2f} ± " in page
+    for target in {part.split(")")[0] for part in page.split("](")[1:]}:
+        assert (Path("reports") / target).exists(), target
+
+
+def test_the_committed_report_is_what_the_results_render_to(project):
+    page, line = pages.study_page(project, "digits")
+    assert page == (ROOT / "reports" / "digits.md").read_text()
+    assert line == json.loads((ROOT / "reports" / "verdicts" / "digits.json").read_text())
+
+
+def test_diverged_seeds_are_left_out_of_means_and_counted(project):
+    def diverge(value):
+        value["metrics"]["test_error"][0][-1] = None
+        value["diverged"][0] = 3
+
+    edit("results/digits/gated-2.train.json", diverge)
+    page, _ = pages.study_page(project, "digits")
+    assert "5, 1 diverged" in page
+    assert estimate([None, None]) is None
+
+
+def test_estimates():
+    found = estimate([1.0, 2.0, 3.0, None])
+    assert (found.mean, found.deviation, found.count) == (2.0, 1.0, 3)
+    assert found.half == pytest.approx(4.303 / math.sqrt(3), rel=1e-3)
+
+
+def test_prior_and_pooled_spread():
+    assert prior_deviation(1.6, 10000) == pytest.approx(0.0887, abs=1e-3)
+    spread, freedom = pooled_deviation([Estimate(0, 0, 2.0, 5), Estimate(0, 0, 1.0, 5)], prior=3.0)
+    assert freedom == 12
+    assert spread == pytest.approx(math.sqrt((4 * 9 + 4 * 4 + 4 * 1) / 12))
+
+
+@pytest.mark.parametrize(
+    ("reported", "margin", "word"), [(2.0, 0.5, "agrees"), (2.0, 0.05, "inconclusive"), (4.0, 0.5, "differs")]
+)
+def test_the_three_judgements(reported, margin, word):
+    cell = Cell("d = 2", "gated", reported, ("x",))
+    table = Table("t", "Table 1", "%", "test_error", "single", 0.01, "printed", margin, "", (cell,))
+    (verdict,) = _tested(table, [(cell, "x", Estimate(2.01, 0.1, 0.1, 5))], prior=0.1)
+    assert verdict.word == word
+
+
+def test_a_study_with_a_registered_deviation_is_never_judged(project):
+    assert project.studies["digits"].deviation
+    _, line = pages.study_page(project, "digits")
+    assert (line["cells"], line["not comparable"]) == (12, 12)
+
+
+def test_frozen_numbers_hold_for_the_committed_results(project):
+    assert [c.net for c in frozen.compare(store.load(project, "digits")) if c.moved] == []
+
+
+def test_a_number_that_moves_by_more_than_is_visible_is_caught(project):
+    comparison = {c.net: c for c in frozen.compare(store.load(project, "digits"))}["gated-10"]
+    for factor, moved in ((0.9, []), (1.1, ["gated-10"])):
+        shutil.copy(ROOT / "frozen" / "digits.json", "frozen/digits.json")
+        edit(
+            "frozen/digits.json",
+            lambda v, f=factor: v["nets"]["gated-10"].update(mean=comparison.frozen.mean + f * comparison.visible),
+        )
+        assert [c.net for c in frozen.compare(store.load(project, "digits")) if c.moved] == moved
+
+
+def test_the_false_alarm_rate_is_the_level_over_the_whole_study(project):
+    """Fresh and frozen seeds of one distribution: the study as a whole is rarely called moved."""
+    die, study, alarms, rounds = np.random.default_rng(0), store.load(project, "digits"), 0, 300
+    for _ in range(rounds):
+        reference = {}
+        for net, result in study.results.items():
+            fresh, old = die.normal(5, 0.6, (2, 5))
+            result.parts["train"]["metrics"]["test_error"] = [[v] for v in fresh]
+            e = estimate(old.tolist())
+            reference[net] = {"mean": e.mean, "deviation": e.deviation, "count": e.count}
+        Path("frozen/digits.json").write_text(json.dumps({"nets": reference}))
+        alarms += any(c.moved for c in frozen.compare(study))
+    assert alarms / rounds < 0.03

@@ -1,0 +1,126 @@
+"""The digest changes with the behaviour, with nothing else, and the committed specs belong to the code."""
+
+import dataclasses
+import json
+
+import pytest
+import torch
+
+from skipgate import behaviour, params
+from skipgate.nets.gates.scalar import Scalar
+from skipgate.nets.transforms import Post
+from skipgate.settings import Augment, Decay, Nadam
+from tests.toys import ROOT
+
+
+@pytest.fixture
+def settings(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # no committed trace to settle on
+    return params.load(ROOT / "params.yaml")
+
+
+def digests(settings, net):
+    train, probe = behaviour.specify(settings, net)
+    return train["digest"], probe["digest"]
+
+
+@pytest.mark.parametrize("net", params.load(ROOT / "params.yaml").nets)
+def test_the_committed_spec_belongs_to_the_code(net, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    train, probe = behaviour.specify(params.load(), net)
+    assert train == json.loads((ROOT / "specs" / f"{net}.json").read_text())
+    assert probe == json.loads((ROOT / "specs" / "probes" / f"{net}.json").read_text())
+
+
+@pytest.mark.parametrize("net", ["plain-50", "gated-50", "highway-10", "conv-epsilon", "conv-stochastic"])
+def test_the_digest_does_not_depend_on_threads_or_on_a_committed_trace(settings, net):
+    committed = json.loads((ROOT / "specs" / f"{net}.json").read_text())["digest"]
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        assert digests(settings, net)[0] == committed
+    finally:
+        torch.set_num_threads(before)
+
+
+CHANGES = {
+    "rate": {"optimiser": Nadam("nadam", rate=0.003)},
+    "epochs": {"epochs": 21},
+    "decay": {"decay": Decay(0.1)},
+    "augmentation": {"augment": Augment(pad=1)},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_changed_recipe_changes_the_nets_that_use_it(settings, change):
+    recipe = dataclasses.replace(settings.recipes["digits-dense"], **change)
+    changed = dataclasses.replace(settings, recipes={**settings.recipes, "digits-dense": recipe})
+    assert digests(settings, "gated-2")[0] != digests(changed, "gated-2")[0]
+    assert digests(settings, "conv-gated") == digests(changed, "conv-gated")
+
+
+def test_a_changed_depth_shows_though_the_twin_is_the_same(settings):
+    changed = dataclasses.replace(
+        settings, bodies={**settings.bodies, "mlp-10": dataclasses.replace(settings.bodies["mlp-10"], depth=12)}
+    )
+    a, b = (behaviour.specify(s, "gated-10")[0] for s in (settings, changed))
+    assert a["behaviour"] == b["behaviour"]
+    assert a["digest"] != b["digest"]
+    assert b["parameters"] - a["parameters"] == 2 * (50 * 50 + 50 + 2 * 50) + 1
+
+
+def test_changed_code_of_a_gate_changes_its_nets_only(settings, monkeypatch):
+    before = {net: digests(settings, net)[0] for net in ("gated-10", "residual-10")}
+    original = Scalar.forward
+    monkeypatch.setattr(Scalar, "forward", lambda self, x, f, t=None: 1.01 * original(self, x, f, t))
+    after = {net: digests(settings, net)[0] for net in before}
+    assert before["residual-10"] == after["residual-10"]
+    assert before["gated-10"] != after["gated-10"]
+
+
+def test_a_changed_default_of_a_gate_shows_even_where_it_does_nothing(settings, monkeypatch):
+    from skipgate.nets.gates.epsilon import Epsilon
+
+    before = digests(settings, "conv-epsilon")[0]
+    original = Epsilon.__init__
+
+    def changed(self, slot, epsilon: float = 2.0, over: str = "batch", steep: float = 2000000.0):
+        original(self, slot, epsilon, over, steep)
+
+    monkeypatch.setattr(Epsilon, "__init__", changed)
+    assert digests(settings, "conv-epsilon")[0] != before
+
+
+def test_renamed_attributes_change_nothing(settings, monkeypatch):
+    before = digests(settings, "gated-10")
+
+    class Renamed(Post):
+        """The same transform whose parts have other names."""
+
+        def __init__(self, affines, norm, *, last_relu):
+            super().__init__(affines, norm, last_relu=last_relu)
+            self.maps, self.normalisers = self.affines, self.norms
+            del self.affines, self.norms
+
+        def forward(self, x, shut=None):
+            for i, (affine, norm) in enumerate(zip(self.maps, self.normalisers, strict=True)):
+                x = norm(affine(x), shut)
+                x = torch.relu(x) if self.last_relu or i + 1 < len(self.maps) else x
+            return x
+
+    monkeypatch.setattr("skipgate.nets.transforms.Post", Renamed)
+    assert digests(settings, "gated-10") == before
+
+
+def test_changed_probe_settings_change_the_probe_digest_only(settings):
+    changed = dataclasses.replace(settings, probes=dataclasses.replace(settings.probes, prune_orders=4))
+    a, b = digests(settings, "gated-10"), digests(changed, "gated-10")
+    assert a[0] == b[0]
+    assert a[1] != b[1]
+
+
+def test_rounding_noise_keeps_the_committed_trace():
+    trace = {"loss": [[1.23456, None]], "norms": [2.0]}
+    assert behaviour._close(trace, {"loss": [[1.23457, None]], "norms": [2.0]})
+    assert not behaviour._close(trace, {"loss": [[1.2346, None]], "norms": [2.001]})
+    assert not behaviour._close(trace, {"loss": [[1.23456, 1.0]], "norms": [2.0]})

@@ -1,0 +1,237 @@
+"""The pipeline as a user runs it: real commands in a small copy of the project."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.toys import ROOT
+
+NETS = ("residual-2", "gated-2")
+NEW_GATE = '''"""Half of everything."""
+
+from torch import Tensor
+
+from skipgate.nets.gate import Gate, Slot
+
+
+class Half(Gate):
+    """T = share."""
+
+    def __init__(self, slot: Slot, share: float = 0.5) -> None:
+        super().__init__()
+        self.share = share
+
+    def forward(self, x: Tensor, f: Tensor, t: Tensor | float | None = None) -> float:
+        return self.share
+'''
+
+
+class Project:
+    """A copy of the project with two small nets, and commands run in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("src", "pipeline", "papers"):
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        for name in ("dvc.yaml", "params.yaml", "requirements.lock", ".gitignore"):
+            shutil.copy(ROOT / name, folder)
+        (folder / "README.md").write_text("<!-- verdicts -->\n<!-- /verdicts -->\n")
+
+        def shrink(settings):
+            settings["nets"] = {net: {**settings["nets"][net], "seeds": 2} for net in NETS}
+            settings["recipes"]["digits-dense"]["epochs"] = 3
+
+        self.edit_params(shrink)
+        paper = yaml.safe_load((folder / "papers" / "gresnet.yaml").read_text())
+        for table in paper["tables"].values():
+            for cell in table["cells"]:
+                cell["nets"] = [net for net in cell["nets"] if net in NETS]
+        (folder / "papers" / "gresnet.yaml").write_text(yaml.safe_dump(paper))
+
+    def edit_params(self, change) -> None:
+        file = self.folder / "params.yaml"
+        settings = yaml.safe_load(file.read_text())
+        change(settings)
+        file.write_text(yaml.safe_dump(settings, sort_keys=False))
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        bin_folder = Path(sys.executable).parent
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(self.folder / "src"),
+            "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
+            "DVC_NO_ANALYTICS": "1",
+        }
+        return subprocess.Popen(
+            words, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+
+    def run(self, *words: str, code: int = 0) -> str:
+        process = self.start(*words)
+        output, _ = process.communicate(timeout=300)
+        assert process.returncode == code, output
+        return output
+
+    def stage(self, name: str, *words: str, code: int = 0) -> str:
+        return self.run("python", "-m", f"pipeline.{name}", *words, code=code)
+
+    def repro(self, target: str) -> list[str]:
+        """The stages that `dvc repro` ran."""
+        output = self.run("dvc", "repro", target)
+        return [line.split("'")[1] for line in output.splitlines() if line.startswith("Running stage")]
+
+    def result(self, name: str) -> dict:
+        return json.loads((self.folder / "results" / "digits" / name).read_text())
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+def test_only_what_changed_runs_again(project):
+    """The life of a study: from nothing, again, after a comment, a new rate, a new gate, and in a fresh clone."""
+    project.run("git", "init", "--quiet")
+    project.run("dvc", "init", "--quiet")
+    first = project.repro("report@digits")
+    assert first[:2] == ["fetch@digits", "specify"] or first[:2] == ["specify", "fetch@digits"]
+    assert sorted(first[2:]) == sorted([*(f"{s}@{n}" for s in ("train", "probe") for n in NETS), "report@digits"])
+    assert project.repro("report@digits") == []
+
+    # A comment and a rename in the source.
+    scalar = project.folder / "src" / "skipgate" / "nets" / "gates" / "scalar.py"
+    scalar.write_text(scalar.read_text().replace("self.k", "self.strength") + "\n# a comment\n")
+    assert project.repro("report@digits") == ["specify"]
+
+    # Another learning rate for one net.
+    def faster(settings):
+        recipe = settings["recipes"]["digits-dense"]
+        settings["recipes"]["faster"] = {**recipe, "optimiser": {"kind": "nadam", "rate": 0.004}}
+        settings["nets"]["gated-2"]["recipe"] = "faster"
+
+    project.edit_params(faster)
+    assert project.repro("report@digits") == ["specify", "train@gated-2", "probe@gated-2", "report@digits"]
+
+    # A new gate: one file and one line.
+    (scalar.parent / "half.py").write_text(NEW_GATE)
+    project.edit_params(lambda s: s["nets"].update({"half-2": {**s["nets"]["gated-2"], "T": {"gate": "half"}}}))
+    assert project.repro("report@digits") == ["specify", "train@half-2", "probe@half-2", "report@digits"]
+    page = (project.folder / "reports" / "digits.md").read_text()
+    assert "| `half-2`" in page
+    assert "T half, C constant 1" in page
+    assert project.result("half-2.gates.json")["T"] == [[0.5, 0.5]]
+
+    # A fresh clone, without models: the report renders, nothing trains.
+    project.run("git", "add", "--all")
+    project.run("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", "all")
+    clone = project.folder.parent / f"{project.folder.name}-clone"
+    project.run("git", "clone", "--quiet", str(project.folder), str(clone))
+    project.folder = clone
+    assert "Running stage" not in project.run("dvc", "repro", "--allow-missing", "report@digits")
+    (clone / "reports" / "digits.md").unlink()
+    project.run("dvc", "repro", "--force", "--single-item", "report@digits")
+    assert not (clone / "models").exists()
+    assert (clone / "reports" / "digits.md").read_text() == page
+
+
+def test_a_killed_training_goes_on_to_the_same_bytes(project):
+    project.edit_params(lambda s: s["recipes"]["digits-dense"].update(epochs=25))
+    project.stage("fetch", "digits")
+    project.stage("specify")
+    output = project.stage("train", "gated-2")
+    assert "digits: net 1 of 2, then 1 more, gated-2 x 2 seeds" in output
+    model = project.folder / "models" / "digits" / "gated-2.pt"
+    whole, result = model.read_bytes(), project.result("gated-2.train.json")
+    assert not list((project.folder / ".checkpoints").glob("*")), "a finished training leaves no checkpoint"
+    model.unlink()
+
+    kills = 0
+    for _ in range(3):
+        process = project.start("python", "-m", "pipeline.train", "gated-2")
+        checkpoint = project.folder / ".checkpoints" / f"{result['digest']}.pt"
+        seen = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+        while process.poll() is None and not (checkpoint.exists() and checkpoint.stat().st_mtime_ns > seen):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        kills += process.returncode == -signal.SIGKILL
+        assert not model.exists() or process.returncode == 0
+    assert kills, "no run was killed in the middle"
+    output = project.stage("train", "gated-2")
+    assert model.read_bytes() == whole
+    assert project.result("gated-2.train.json") == result
+
+
+def test_an_interrupt_says_how_to_go_on(project):
+    project.edit_params(lambda s: s["recipes"]["digits-dense"].update(epochs=2000))
+    project.stage("fetch", "digits")
+    project.stage("specify")
+    process = project.start("python", "-m", "pipeline.train", "gated-2")
+    while not list((project.folder / ".checkpoints").glob("*.pt")):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate()
+    assert process.returncode == 130
+    assert output.rstrip().endswith("skipgate: interrupted; the same command goes on from the last finished epoch")
+    assert not (project.folder / "models").exists()
+
+
+def test_a_bad_setting_ends_in_one_sentence_and_leaves_the_specs_alone(project):
+    project.stage("specify")
+    before = {file: file.read_bytes() for file in project.folder.rglob("specs/**/*.json")}
+    assert len(before) == 4
+    project.edit_params(lambda s: s["nets"]["gated-2"].update(T={"gate": "scalar", "strat": 1}))
+    output = project.stage("specify", code=1)
+    assert output.splitlines()[-1] == "skipgate: params.nets.gated-2.T.strat: unknown key; did you mean 'start'?"
+    assert "Traceback" not in output
+    assert {file: file.read_bytes() for file in project.folder.rglob("specs/**/*.json")} == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["train", "gatd-2"], "skipgate: specs/gatd-2.json is not there; run: dvc repro specify"),
+        (["fetch", "mnits"], "skipgate: params.yaml has no data set 'mnits'; use one of: digits"),
+        (["report", "digit"], "skipgate: params.yaml has no study 'digit'; did you mean 'digits'?"),
+        (["probe", "gated-2"], "skipgate: specs/gated-2.json is not there; run: dvc repro specify"),
+    ],
+)
+def test_wrong_words_are_answered_in_one_sentence(project, words, message):
+    assert project.stage(*words, code=1).strip() == message
+
+
+def test_training_without_data_says_how_to_fetch_them(project):
+    project.stage("specify")
+    output = project.stage("train", "gated-2", code=1)
+    assert output.splitlines()[-1].endswith("train_images.npy is missing or damaged; run: dvc repro -f -s fetch@digits")
+    assert not (project.folder / "results").exists()
+
+
+def test_removing_a_net_removes_its_specs(project):
+    project.stage("specify")
+    project.edit_params(lambda s: s["nets"].pop("gated-2"))
+    project.stage("specify")
+    assert sorted(file.name for file in project.folder.rglob("specs/**/*.json")) == ["residual-2.json"] * 2
+
+
+def test_the_database_can_be_deleted_and_rebuilt(project):
+    for net in NETS:
+        for kind in ("train", "run", "gates", "lesion", "prune", "shuffle"):
+            target = project.folder / "results" / "digits" / f"{net}.{kind}.json"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / "results" / "digits" / target.name, target)
+    shutil.copy(ROOT / "params.yaml", project.folder)
+    shutil.copytree(ROOT / "specs", project.folder / "specs")
+    assert "12 runs written, 0 unchanged" in project.stage("sync")
+    assert "0 runs written, 12 unchanged" in project.stage("sync")
+    (project.folder / "mlflow.db").unlink()
+    assert "12 runs written, 0 unchanged" in project.stage("sync")

@@ -1,0 +1,106 @@
+"""Settings that do not fit are refused in one sentence that names the place."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from skipgate import params
+from skipgate.files import Problem
+from skipgate.nets.bodies import Plan, build
+from skipgate.reader import plain, read
+from skipgate.settings import Body, Mlp, Recipe
+from skipgate.specs import resolve
+from tests.toys import ROOT
+
+
+def load_with(tmp_path: Path, change) -> params.Params:
+    settings = yaml.safe_load((ROOT / "params.yaml").read_text())
+    change(settings)
+    file = tmp_path / "params.yaml"
+    file.write_text(yaml.safe_dump(settings))
+    return params.load(file)
+
+
+def put(*path_and_value):
+    """A change that sets the value at a path."""
+    *path, last, value = path_and_value
+
+    def change(settings):
+        for key in path:
+            settings = settings[key]
+        settings[last] = value
+
+    return change
+
+
+def drop(*path):
+    def change(settings):
+        for key in path[:-1]:
+            settings = settings[key]
+        del settings[path[-1]]
+
+    return change
+
+
+CASES = {
+    "misspelt key": (put("recipes", "digits-dense", "epohcs", 3), r"params\.recipes\.digits-dense\.epohcs: unknown key; did you mean 'epochs'\?"),
+    "missing key": (drop("recipes", "digits-dense", "batch"), r"params\.recipes\.digits-dense: the key 'batch' is missing"),
+    "a word for a number": (put("recipes", "digits-dense", "epochs", "many"), r"params\.recipes\.digits-dense\.epochs: expected a whole number, found 'many'"),
+    "1e-4": (put("recipes", "digits-conv", "decay", "rate", "1e-4"), r"decay\.rate: expected a number, found '1e-4' \(YAML reads it as text; write it out, as in 0\.000100\)"),
+    "a fraction of an epoch": (put("recipes", "digits-dense", "epochs", 1.5), r"epochs: expected a whole number, found 1\.5"),
+    "true for a number": (put("recipes", "digits-dense", "epochs", True), r"epochs: expected a whole number, found True"),
+    "no epochs": (put("recipes", "digits-dense", "epochs", 0), r"params\.recipes\.digits-dense: epochs must be above 0, found 0"),
+    "unknown gate": (put("nets", "gated-2", "T", "scaler"), r"params\.nets\.gated-2\.T: there is no gate 'scaler' in nets/gates; did you mean 'scalar'\?"),
+    "unknown body": (put("nets", "gated-2", "body", "mlp-3"), r"params\.nets\.gated-2\.body: there is no 'mlp-3'; did you mean 'mlp-2'\?"),
+    "a depth that no block fits": (put("bodies", "mlp-10", "depth", 11), r"params\.bodies\.mlp-10: depth 11 does not divide into blocks of 2; use 10 or 12"),
+    "unknown kind": (put("bodies", "mlp-10", "kind", "mpl"), r"params\.bodies\.mlp-10\.kind: 'mpl' is not known; did you mean 'mlp'\?"),
+    "unknown choice": (put("bodies", "mlp-10", "order", "past"), r"params\.bodies\.mlp-10\.order: 'past' is not known; did you mean 'post'\?"),
+    "a number for a section": (put("nets", 3), r"params\.nets: expected keys and values, found 3"),
+    "too few numbers": (put("data", "digits", "shape", [8, 8]), r"params\.data\.digits\.shape: expected 3 items, found 2"),
+    "a name that is a command": (lambda s: s["nets"].update({"$(touch x)": s["nets"]["gated-2"]}), r"params\.nets: the name '\$\(touch x\)' must be of small letters"),
+    "a name that leaves the folder": (lambda s: s["nets"].update({"../x": s["nets"]["gated-2"]}), r"params\.nets: the name '\.\./x' must be of small letters"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "message"), CASES.values(), ids=CASES)
+def test_bad_settings_are_refused_by_their_place(tmp_path, change, message):
+    with pytest.raises(Problem, match=message):
+        load_with(tmp_path, change)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"gate": "sigmoid", "bais": 1}, r"nets\.x\.T\.bais: unknown key; did you mean 'bias'\?"),
+        ({"gate": "sigmoid", "bias": "low"}, r"nets\.x\.T\.bias: expected a number, found 'low'"),
+        ({"gate": "epsilon", "over": "all"}, r"nets\.x\.T\.over: 'all' is not known"),
+    ],
+)
+def test_bad_settings_of_a_gate_are_refused_by_their_place(tmp_path, setting, message):
+    settings = resolve(load_with(tmp_path, put("nets", "gated-2", "T", setting)), "gated-2")
+    with pytest.raises(Problem, match=message):
+        build(settings.body, Plan(settings.T, settings.C, settings.data, 1, "nets.x"))
+
+
+def test_yaml_that_does_not_parse_is_refused(tmp_path):
+    (tmp_path / "params.yaml").write_text("nets: {a: [")
+    with pytest.raises(Problem, match="is not valid YAML"):
+        params.load(tmp_path / "params.yaml")
+
+
+def test_defaults_and_whole_numbers_are_filled_in():
+    recipe = read(
+        Recipe,
+        {"epochs": 1, "batch": 2, "optimiser": {"kind": "sgd", "rate": 1}, "schedule": {"kind": "constant"}},
+        "r",
+    )
+    assert isinstance(recipe.optimiser.rate, float)
+    assert recipe.optimiser.nesterov
+    assert recipe.decay.rate == 0
+
+
+def test_plain_is_the_inverse_of_read(tmp_path):
+    loaded = load_with(tmp_path, lambda _: None)
+    assert read(params.Params, plain(loaded), "params") == loaded
+    assert read(Body, plain(Mlp("mlp", 4)), "b") == Mlp("mlp", 4)

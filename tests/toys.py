@@ -1,0 +1,37 @@
+"""Small networks and settings that many tests share."""
+
+import dataclasses
+from pathlib import Path
+
+import torch
+
+from skipgate.nets.bodies import Plan, build
+from skipgate.nets.network import Network
+from skipgate.nets.weights import initialise
+from skipgate.settings import Body, Constant, Dataset, GateChoice, Mlp, Nadam, Recipe, Resnet
+from skipgate.specs import Settings
+from skipgate.training.streams import streams
+
+torch.set_num_threads(1)  # tests share the cores through xdist
+
+ROOT = Path(__file__).parents[1]
+ONE, ZERO = GateChoice("constant"), GateChoice("constant", {"value": 0})
+TOY = Dataset("digits", (1, 8, 8), 10, 16, 24, "")
+MLP = Mlp("mlp", depth=4, width=6)
+CONV = Resnet("resnet", blocks=2, width=4)
+
+
+def network(body: Body, T: GateChoice = ONE, C: GateChoice = ONE, replicas: int = 1, data: Dataset = TOY) -> Network:
+    """A freshly initialised network in float64."""
+    made = build(body, Plan(T, C, data, replicas))
+    initialise(made, body.init, streams(range(replicas), "init"))
+    return made.double()
+
+
+def images(count: int, replicas: int = 1) -> torch.Tensor:
+    return torch.rand(replicas, count, *TOY.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+def toy_settings(body: Body = MLP, T: GateChoice = ONE, C: GateChoice = ONE, **recipe: object) -> Settings:
+    made = Recipe(2, 8, Nadam("nadam"), Constant("constant"))
+    return Settings(TOY, body, dataclasses.replace(made, **recipe), T, C, seeds=2)  # type: ignore[arg-type]

@@ -1,0 +1,145 @@
+"""The promises of training: same bytes, seeds that do not notice each other, a kill that leaves no trace."""
+
+import math
+
+import pytest
+import torch
+
+from skipgate.files import Problem
+from skipgate.nets.weights import to_list
+from skipgate.settings import Augment, Decay, Fleuret, Fractions, GateChoice, Mlp, Nadam, Resnet, Sgd
+from skipgate.training import checkpoints
+from skipgate.training.loop import State, begin, fit, run_epoch
+from tests.toys import CONV, MLP, ONE, ZERO, toy_settings
+
+CPU = torch.device("cpu")
+HIGHWAY = GateChoice("sigmoid"), GateChoice("coupled")
+FAMILIES = {
+    "plain": (MLP, ONE, ZERO),
+    "residual": (Mlp("mlp", depth=4, width=6, addition="before"), ONE, ONE),
+    "gated": (MLP, GateChoice("scalar"), ONE),
+    "scalar-gated": (MLP, GateChoice("scalar"), GateChoice("coupled")),
+    "highway": (Mlp("mlp", depth=4, width=6, layers=1), *HIGHWAY),
+    "epsilon": (CONV, GateChoice("epsilon", {"epsilon": 1.5}), ONE),
+    "stochastic": (CONV, GateChoice("survival"), ONE),
+    "wide": (Resnet("resnet", blocks=1, width=2, widen=2, shortcut="project"), ONE, ONE),
+    "fleuret": (Fleuret("fleuret", blocks=2, width=3), ONE, ONE),
+}
+family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+
+
+def trained(settings, split, seeds=range(2), dtype=torch.float32) -> State:
+    state = begin(settings, seeds, CPU, dtype)
+    for epoch in range(settings.recipe.epochs):
+        run_epoch(state, split, epoch)
+    return state
+
+
+def equal(a, b) -> bool:
+    return all(torch.equal(x, y) for x, y in zip(a, b, strict=True))
+
+
+def in_float64(split):
+    import dataclasses
+
+    return dataclasses.replace(
+        split,
+        train=dataclasses.replace(split.train, x=split.train.x.double()),
+        test=dataclasses.replace(split.test, x=split.test.x.double()),
+    )
+
+
+@family
+def test_the_same_seed_gives_the_same_bytes(family, split, tmp_path):
+    settings = toy_settings(*family, augment=Augment(pad=1, flip=True))
+    files = []
+    for name in ("a", "b"):
+        state = trained(settings, split)
+        checkpoints.save(tmp_path / name, {"tensors": to_list(state.network), "history": state.history})
+        files.append((tmp_path / name).read_bytes())
+    assert files[0] == files[1]
+
+
+@family
+def test_a_stack_of_seeds_equals_the_seeds_alone(family, split):
+    settings = toy_settings(*family, augment=Augment(pad=1, flip=True))
+    stack = trained(settings, in_float64(split), range(3), torch.float64)
+    for seed in range(3):
+        alone = trained(settings, in_float64(split), range(seed, seed + 1), torch.float64)
+        for a, b in zip(to_list(stack.network), to_list(alone.network), strict=True):
+            assert torch.allclose(a[seed], b[0], rtol=1e-9, atol=1e-12)
+        assert [row[seed] for row in stack.history["test_error"]] == [row[0] for row in alone.history["test_error"]]
+
+
+def test_seeds_differ(split):
+    state = trained(toy_settings(), split)
+    weight = to_list(state.network)[0]
+    assert not torch.equal(weight[0], weight[1])
+
+
+@family
+@pytest.mark.parametrize("optimiser", [Nadam("nadam"), Sgd("sgd", 0.1)], ids=["nadam", "sgd"])
+def test_an_interrupted_run_goes_on_to_the_same_bytes(family, optimiser, split, tmp_path):
+    settings = toy_settings(*family, optimiser=optimiser, epochs=3, schedule=Fractions("fractions", (0.5,), 0.1))
+    whole = trained(settings, split)
+
+    def stop_after_two(history):
+        if len(history["test_error"]) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(begin(settings, range(2), CPU), split, tmp_path / "c.pt", stop_after_two)
+    again, seen = begin(settings, range(2), CPU), []
+    fit(again, split, tmp_path / "c.pt", lambda history: seen.append(len(history["test_error"])))
+    assert seen == [2, 3], "the second run repeats no finished epoch"
+    assert equal(to_list(whole.network), to_list(again.network))
+    assert whole.history == again.history
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut short"])
+def test_a_damaged_checkpoint_is_left_aside_with_a_warning(content, split, tmp_path):
+    settings, file = toy_settings(), tmp_path / "c.pt"
+    file.write_bytes(content)
+    state = begin(settings, range(2), CPU)
+    with pytest.warns(UserWarning, match=r"c\.pt is damaged or cut short"):
+        fit(state, split, file, lambda _: None)
+    assert equal(to_list(state.network), to_list(trained(settings, split).network))
+
+
+def test_a_damaged_model_is_refused(tmp_path):
+    (tmp_path / "m.pt").write_bytes(b"half a model")
+    with pytest.raises(Problem, match=r"m\.pt is damaged or cut short; run: dvc repro"):
+        checkpoints.load(tmp_path / "m.pt", "run: dvc repro train@x")
+
+
+def test_a_diverged_seed_is_recorded_and_harms_no_other(split):
+    settings = toy_settings(epochs=3)
+    state, healthy = begin(settings, range(2), CPU), begin(settings, range(2), CPU)
+    with torch.no_grad():
+        state.network.stem[1].weight[0, 0, 0] = math.inf
+    for epoch in range(3):
+        run_epoch(state, split, epoch)
+        run_epoch(healthy, split, epoch)
+    assert all(math.isnan(row[0]) for row in state.history["train_loss"])
+    assert all(math.isnan(row[0]) for row in state.history["test_error"])
+    assert [row[1] for row in state.history["test_error"]] == [row[1] for row in healthy.history["test_error"]]
+
+
+def test_training_learns(split):
+    state = trained(toy_settings(epochs=150), split)
+    assert max(state.history["train_loss"][-1]) < 0.5 * min(state.history["train_loss"][0])
+
+
+@pytest.mark.parametrize("k_decay", [True, False])
+def test_decay_reaches_gates_only_where_it_is_switched_on(k_decay, split):
+    """One step of SGD without momentum on k with a gradient of 0 leaves k, or shrinks it by rate * decay."""
+    settings = toy_settings(
+        MLP, GateChoice("scalar"), optimiser=Sgd("sgd", 0.1, 0.0, nesterov=False), decay=Decay(0.5, gates=k_decay)
+    )
+    state = begin(settings, range(2), CPU)
+    state.optimiser.step()  # all gradients are still 0, so decay alone acts
+    expected = 1 - 0.1 * 0.5 if k_decay else 1.0
+    assert torch.allclose(state.network.blocks[0].T.k, torch.full((2,), expected))
+    fresh = begin(settings, range(2), CPU).network
+    assert torch.allclose(state.network.stem[1].weight, fresh.stem[1].weight * (1 - 0.1 * 0.5))
+    assert torch.equal(state.network.blocks[0].transform.norms[0].weight, torch.ones(2, 6))
