@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
 import mlflow
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
 from mlflow.entities import Metric, Param, Run
 from mlflow.tracking import MlflowClient
 
@@ -24,6 +27,7 @@ from skipgate.results.store import KINDS, Result, Study
 URI = "sqlite:///mlflow.db"
 ARTIFACTS = Path("mlruns")
 KEY, CONTENT = "skipgate.key", "skipgate.content"
+COLOURS = colormaps["tab20"]
 BATCH = 1000  # the most metrics that MLflow takes at once
 
 
@@ -36,6 +40,7 @@ class Entry:
     tags: dict[str, str]
     params: dict[str, str]
     curves: dict[str, list[float | None]]
+    seconds: float
 
 
 def connect(folder: Path) -> MlflowClient:
@@ -51,14 +56,14 @@ def sync(client: MlflowClient, study: Study) -> dict[str, int]:
     experiment = _experiment(client, study.name)
     known = {run.data.tags[KEY]: run for run in _runs(client, experiment) if KEY in run.data.tags}
     counts = {"written": 0, "unchanged": 0}
-    for net, result in study.results.items():
-        content = _content(result)
-        parent = _upsert(client, experiment, _parent(net, result, content), known, counts)
+    for index, (net, result) in enumerate(study.results.items()):
+        content, colour = _content(result), to_hex(COLOURS(index % COLOURS.N))
+        parent = _upsert(client, experiment, _parent(net, result, content, colour), known, counts)
         if parent is not None:
             _attach(client, parent.info.run_id, result)
         parent = parent or known[_key(result)]
-        for index in range(result.spec.settings.seeds):
-            _upsert(client, experiment, _child(net, result, content, (index, parent.info.run_id)), known, counts)
+        for replica in range(result.spec.settings.seeds):
+            _upsert(client, experiment, _child(net, result, content, (replica, parent.info.run_id)), known, counts)
     return counts
 
 
@@ -82,17 +87,22 @@ def _key(result: Result, seed: int | None = None) -> str:
     return f"{result.spec.net}/{result.spec.digest}" + ("" if seed is None else f"/{seed}")
 
 
+def _seconds(result: Result) -> float:
+    return float(result.parts["run"]["seconds"])
+
+
 def _content(result: Result) -> str:
     """Changes when any of the net's result files does."""
     return sha256(json.dumps(result.parts, sort_keys=True).encode())[:16]
 
 
-def _parent(net: str, result: Result, content: str) -> Entry:
+def _parent(net: str, result: Result, content: str, colour: str) -> Entry:
     """The net as a whole: means over seeds, all settings, provenance."""
     provenance = {f"provenance.{k}": str(v) for k, v in result.parts["run"].items() if k not in ("net", "digest")}
     tags = {CONTENT: content, "family": family(result.spec), "size": size(result.spec), "digest": result.spec.digest}
+    tags["mlflow.runColor"] = colour  # MLflow would choose by chance, and often the same one twice
     curves = {m: _means(result.curve(m)) for m in result.parts["train"]["metrics"]}
-    return Entry(_key(result), net, {**tags, **provenance}, _flat(plain(result.spec.settings)), curves)
+    return Entry(_key(result), net, {**tags, **provenance}, _flat(plain(result.spec.settings)), curves, _seconds(result))
 
 
 def _child(net: str, result: Result, content: str, place: tuple[int, str]) -> Entry:
@@ -101,7 +111,7 @@ def _child(net: str, result: Result, content: str, place: tuple[int, str]) -> En
     seed = result.parts["train"]["seeds"][index]
     tags = {CONTENT: content, "mlflow.parentRunId": parent, "family": family(result.spec), "size": size(result.spec)}
     curves = {m: result.curve(m)[index] for m in result.parts["train"]["metrics"]}
-    return Entry(_key(result, seed), f"{net} seed {seed}", tags, {"seed": str(seed)}, curves)
+    return Entry(_key(result, seed), f"{net} seed {seed}", tags, {"seed": str(seed)}, curves, _seconds(result))
 
 
 def _upsert(client: MlflowClient, experiment: str, entry: Entry, known: dict[str, Run], counts: dict[str, int]) -> Run | None:
@@ -113,7 +123,9 @@ def _upsert(client: MlflowClient, experiment: str, entry: Entry, known: dict[str
         return None
     if old is not None:
         client.delete_run(old.info.run_id)
-    run = client.create_run(experiment, tags={KEY: entry.key, **entry.tags}, run_name=entry.name)
+    end = int(time.time() * 1000)
+    begin = end - int(entry.seconds * 1000)  # so that the UI shows how long the training took, not the writing
+    run = client.create_run(experiment, begin, {KEY: entry.key, **entry.tags}, entry.name)
     metrics = [
         Metric(name, value, 0, epoch + 1)
         for name, curve in entry.curves.items()
@@ -123,7 +135,7 @@ def _upsert(client: MlflowClient, experiment: str, entry: Entry, known: dict[str
     client.log_batch(run.info.run_id, params=[Param(k, v) for k, v in entry.params.items()])
     for start in range(0, len(metrics), BATCH):
         client.log_batch(run.info.run_id, metrics=metrics[start : start + BATCH])
-    client.set_terminated(run.info.run_id, "FINISHED")
+    client.set_terminated(run.info.run_id, "FINISHED", end)
     counts["written"] += 1
     return run
 
