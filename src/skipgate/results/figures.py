@@ -11,7 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FormatStrFormatter, MaxNLocator
+from matplotlib.ticker import FormatStrFormatter, LogFormatter, MaxNLocator
 
 from skipgate.files import write_atomically
 from skipgate.results.names import family, size
@@ -31,6 +31,7 @@ COLOURS = {
     "stochastic depth": "#ff7f0e",
 }
 OTHERS = ("#17becf", "#bcbd22", "#e377c2", "#8c564b")
+COUNTED = ("epoch", "block", "block removed")
 BAND = "line: mean over seeds; band: smallest to largest seed"
 
 
@@ -51,11 +52,23 @@ def draw_net(result: Result, file: Path) -> None:
     figure, axes = plt.subplots(2, 3, figsize=(11, 6), layout="constrained")
     for panel, (draw, labels, _) in zip(axes.flat, FIGURES.values(), strict=True):
         draw(panel, result, COLOURS["residual"], "")
-        panel.set_xlabel(labels[0])
         panel.set_ylabel(labels[1])
-        panel.grid(alpha=0.3)
+        _finish(panel, labels[0])
     figure.suptitle(f"{result.spec.net} ({BAND})")
     _save(figure, file)
+
+
+def _finish(panel: Axes, label: str) -> None:
+    """Axis, grid, and a word where there was nothing to draw."""
+    panel.set_xlabel(label)
+    panel.grid(alpha=0.3)
+    if not panel.lines:
+        panel.text(0.5, 0.5, "no two blocks\nto swap", ha="center", va="center", transform=panel.transAxes)
+        panel.set_xticks([])
+    elif label in COUNTED:
+        panel.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+        last = max(float(np.max(line.get_xdata())) for line in panel.lines)
+        panel.set_xlim(0.5, last + 0.5)  # a single block would otherwise stand on an axis of fractions
 
 
 def _save(figure: Figure, file: Path) -> None:
@@ -75,9 +88,7 @@ def _panels(groups: dict[str, list[Result]], draw: Draw, labels: tuple[str, str]
             shown.setdefault(label, COLOURS.get(label) or OTHERS[len(shown.keys() - COLOURS.keys()) % len(OTHERS)])
             draw(panel, result, shown[label], label)
         panel.set_title(title)
-        panel.set_xlabel(labels[0])
-        panel.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=labels[0] in ("epoch", "block", "block removed")))
-        panel.grid(alpha=0.3)
+        _finish(panel, labels[0])
     axes[0][0].set_ylabel(labels[1])
     handles = [Line2D([], [], color=colour, label=label) for label, colour in shown.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
@@ -97,6 +108,7 @@ def _curve(metric: str) -> Draw:
         _band(panel, range(1, len(columns) + 1), columns, colour)
         panel.set_yscale("log")
         panel.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+        panel.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
 
     return draw
 
@@ -125,8 +137,9 @@ def _prune(panel: Axes, result: Result, colour: str, _: str) -> None:
 def _shuffle(panel: Axes, result: Result, colour: str, _: str) -> None:
     part = result.parts["shuffle"]
     if part["tau"]:
-        order = np.argsort(part["tau"])
-        _band(panel, np.array(part["tau"])[order].tolist(), np.array(part["errors"], dtype=float)[order], colour, ".-")
+        errors = np.array(part["errors"], dtype=float)
+        mean, low, high = np.nanmean(errors, axis=1), np.nanmin(errors, axis=1), np.nanmax(errors, axis=1)
+        panel.errorbar(part["tau"], mean, (mean - low, high - mean), fmt="o", color=colour, markersize=4, elinewidth=0.8)
 
 
 FIGURES: dict[str, tuple[Draw, tuple[str, str], str]] = {
@@ -147,6 +160,7 @@ FIGURES: dict[str, tuple[Draw, tuple[str, str], str]] = {
     "shuffle": (
         _shuffle,
         ("Kendall's tau", "test error (%)"),
-        f"Test error after random swaps of blocks within a stage, against the order that is left ({BAND}).",
+        "Test error after random swaps of blocks within a stage, against the order that is left: 1 is the trained order, "
+        "-1 its reverse (point: mean over seeds; bar: smallest to largest seed).",
     ),
 }

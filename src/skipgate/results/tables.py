@@ -67,7 +67,7 @@ def probes(study: Study) -> str:
     rows: list[dict[str, object]] = []
     for net, result in study.results.items():
         lesion, prune, shuffle = (result.parts[kind] for kind in ("lesion", "prune", "shuffle"))
-        without, half = np.array(lesion["without"], dtype=float), len(lesion["without"]) // 2
+        without, half = np.array(lesion["without"], dtype=float), (len(lesion["without"]) + 1) // 2
         at_half = [order[half] for order in prune["random"]]
         smallest = estimate(prune["smallest"][half]) if prune["smallest"] else None
         shuffled = estimate([e for row in shuffle["errors"][1:] for e in row])
