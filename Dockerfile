@@ -15,7 +15,7 @@ RUN mkdir --parents src/skipgate && touch src/skipgate/__init__.py && make setup
 COPY --chown=skipgate . .
 
 # Data, models and results outlive the container. DVC's cache stands beside the models that it links to.
-RUN mkdir --parents data models results .dvc/cache
-VOLUME ["/skipgate/data", "/skipgate/models", "/skipgate/results", "/skipgate/.dvc/cache"]
+RUN mkdir --parents data models results reports .dvc/cache
+VOLUME ["/skipgate/data", "/skipgate/models", "/skipgate/results", "/skipgate/reports", "/skipgate/.dvc/cache"]
 ENTRYPOINT ["make"]
 CMD ["repro"]

@@ -1,6 +1,7 @@
 # Two commands do everything: `make repro` and `make test`. Both install what they need into .venv first.
 PYTHON ?= python3
 STUDY ?= digits
+JOBS ?= 1
 PORT ?= 5000
 READY := .venv/.ready
 
@@ -9,11 +10,12 @@ export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 
 .DEFAULT_GOAL := help
-.PHONY: help setup repro report test lint check freeze ui bench lock clean
+.PHONY: help setup repro report test lint check freeze ui bench again lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  STUDY=$(STUDY) chooses the study for repro, report, check and freeze; PORT=$(PORT) the port for ui"
+	@echo "  STUDY=$(STUDY) chooses the study for repro, report, check and freeze; JOBS=$(JOBS) how many nets"
+	@echo "  repro trains at once; PORT=$(PORT) the port for ui"
 
 setup: $(READY) ## install everything, at the locked versions, into .venv
 
@@ -25,6 +27,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 repro: $(READY) ## train, probe and report the study; ends with the verdict table
+	$(if $(filter-out 1,$(JOBS)),python -m pipeline.fanout report@$(STUDY) --jobs $(JOBS))
 	dvc repro report@$(STUDY)
 	dvc repro --quiet --single-item overview
 	python -m pipeline.sync
@@ -57,9 +60,13 @@ ui: $(READY) ## open the MLflow UI on this machine, with every run in it
 bench: $(READY) ## measure the training loop against a plain PyTorch loop
 	python -m pipeline.bench
 
+again: $(READY) ## train and probe one net from scratch: make again NET=gated-10
+	python -m pipeline.forget $(NET)
+	dvc repro --force probe@$(NET)
+
 lock: ## renew requirements.lock from pyproject.toml (needs uv)
 	uv pip compile --universal --generate-hashes --python-version 3.11 --no-header --no-annotate --extra dev \
 	  --output-file requirements.lock pyproject.toml
 
 clean: ## remove what can be made again, but not .venv and not DVC's cache
-	rm -rf .checkpoints data models mlflow.db mlruns .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .vault data models mlflow.db mlruns .mypy_cache .pytest_cache .ruff_cache

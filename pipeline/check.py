@@ -35,4 +35,4 @@ def main(name: str) -> None:
 
 
 if __name__ == "__main__":
-    run(main, __doc__, study="a study of params.yaml")
+    run(main, __doc__, name="a study of params.yaml")

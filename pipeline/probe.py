@@ -8,15 +8,14 @@ from skipgate.data.images import load
 from skipgate.files import rounded, write_json
 from skipgate.probes import PROBES
 from skipgate.probes.subject import Subject
-from skipgate.training.job import Job, load_trained
+from skipgate.training.job import load_trained
 
 
 def main(net: str) -> None:
     spec, settings = specs.load(net), params.load().probes
-    job = Job(spec, paths.data_folder(spec.dataset), paths.model_file(spec.study, net), paths.CHECKPOINTS)
-    network, device = load_trained(job)
+    network, device = load_trained(spec, paths.model_file(spec.study, net))
     recipe = spec.settings.recipe
-    images = load(job.data, spec.settings.data, recipe.pixels, device).test
+    images = load(paths.data_folder(spec.dataset), spec.settings.data, recipe.pixels, device).test
     subject = Subject(network, images, recipe.evaluation_batch)
     names = {
         "net": net,

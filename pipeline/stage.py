@@ -2,20 +2,26 @@
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from skipgate.files import Problem
 
 
-def run(work: Callable[..., Any], about: str | None, **arguments: str) -> None:
-    """Call `work` with the words of the command line; a Problem ends in its sentence and exit code 1."""
+def run(work: Callable[..., Any], about: str | None, flags: Mapping[str, str] | None = None, **arguments: str) -> None:
+    """Call `work` with the words and flags of the command line; a Problem ends in its sentence and exit code 1."""
     parser = argparse.ArgumentParser(description=about)
     for name, meaning in arguments.items():
         parser.add_argument(name, help=meaning)
-    words = vars(parser.parse_args())
+    for name, meaning in (flags or {}).items():
+        parser.add_argument(f"--{name}", help=meaning, action="store_true")
+    answer(work, vars(parser.parse_args()))
+
+
+def answer(work: Callable[..., Any], words: dict[str, Any]) -> None:
+    """Call `work`, and end with one sentence if something is wrong."""
     try:
-        work(*words.values())
+        work(**words)
     except Problem as problem:
         sys.exit(f"skipgate: {problem}")
     except KeyboardInterrupt:

@@ -1,30 +1,26 @@
-"""Train all seeds of one net; a killed run goes on where it stopped."""
+"""Train all seeds of one net, or take the training from the vault; a killed run goes on where it stopped."""
 
-import time
+import json
 
 from pipeline.stage import run
 from skipgate import params, paths, progress, specs
-from skipgate.files import write_json
-from skipgate.provenance import provenance
-from skipgate.training.device import prepare
-from skipgate.training.job import Job, train
+from skipgate.files import write_atomically
+from skipgate.training.job import MODEL, RESULT, RUN, obtain
+from skipgate.training.vault import Vault
 
 
-def main(net: str) -> None:
+def main(net: str, *, keep: bool) -> None:
     spec = specs.load(net)
-    checkpoint = paths.CHECKPOINTS / f"{spec.digest}.pt"
-    job = Job(spec, paths.data_folder(spec.dataset), paths.model_file(spec.study, net), checkpoint)
-    bar = progress.Bar(spec, progress.heading(params.load(), spec))
-    start = time.monotonic()
-    try:
-        result = train(job, bar.show)
-    finally:
-        bar.close()
-    recipe = spec.settings.recipe
-    run_record = provenance(str(prepare(recipe)), recipe.threads, time.monotonic() - start)
-    write_json(paths.result_file(spec.study, net, "train"), result)
-    write_json(paths.result_file(spec.study, net, "run"), {"net": net, "digest": spec.digest, **run_record})
+    data, vault = paths.data_folder(spec.dataset), Vault(paths.vault_folder())
+    if keep:
+        obtain(spec, data, vault, lambda history: print(json.dumps(progress.latest(history)), flush=True))
+        return
+    with progress.Bar(spec, progress.heading(params.load(), spec)) as bar:
+        entry = obtain(spec, data, vault, bar.show)
+    write_atomically(paths.model_file(spec.study, net), (entry / MODEL).read_bytes())
+    for name, kind in ((RESULT, "train"), (RUN, "run")):
+        write_atomically(paths.result_file(spec.study, net, kind), (entry / name).read_bytes())
 
 
 if __name__ == "__main__":
-    run(main, __doc__, net="a net of params.yaml")
+    run(main, __doc__, {"keep": "only fill the vault, with a line of JSON an epoch"}, net="a net of params.yaml")

@@ -88,6 +88,9 @@ class Project:
         output = self.run("dvc", "repro", target)
         return [line.split("'")[1] for line in output.splitlines() if line.startswith("Running stage")]
 
+    def spec(self, net: str) -> dict:
+        return json.loads((self.folder / "specs" / f"{net}.json").read_text())
+
     def result(self, name: str) -> dict:
         return json.loads((self.folder / "results" / "digits" / name).read_text())
 
@@ -150,13 +153,14 @@ def test_a_killed_training_goes_on_to_the_same_bytes(project):
     assert "digits: net 1 of 2, then 1 more, gated-2 x 2 seeds" in output
     model = project.folder / "models" / "digits" / "gated-2.pt"
     whole, result = model.read_bytes(), project.result("gated-2.train.json")
-    assert not list((project.folder / ".checkpoints").glob("*")), "a finished training leaves no checkpoint"
+    assert not list((project.folder / ".vault" / "checkpoints").glob("*")), "a finished training leaves no checkpoint"
     model.unlink()
+    shutil.rmtree(project.folder / ".vault")
 
-    kills = 0
+    data = project.spec("gated-2")["settings"]["data"]["sha256"]
+    checkpoint, kills = project.folder / ".vault" / "checkpoints" / f"{result['digest']}-{data[:16]}.pt", 0
     for _ in range(3):
         process = project.start("python", "-m", "pipeline.train", "gated-2")
-        checkpoint = project.folder / ".checkpoints" / f"{result['digest']}.pt"
         seen = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
         while process.poll() is None and not (checkpoint.exists() and checkpoint.stat().st_mtime_ns > seen):
             time.sleep(0.001)
@@ -175,7 +179,7 @@ def test_an_interrupt_says_how_to_go_on(project):
     project.stage("fetch", "digits")
     project.stage("specify")
     process = project.start("python", "-m", "pipeline.train", "gated-2")
-    while not list((project.folder / ".checkpoints").glob("*.pt")):
+    while not list(project.folder.glob(".vault/checkpoints/*.pt")):
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)

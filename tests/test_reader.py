@@ -58,6 +58,13 @@ CASES = {
     "unknown choice": (put("bodies", "mlp-10", "order", "past"), r"params\.bodies\.mlp-10\.order: 'past' is not known; did you mean 'post'\?"),
     "a number for a section": (put("nets", 3), r"params\.nets: expected keys and values, found 3"),
     "too few numbers": (put("data", "digits", "shape", [8, 8]), r"params\.data\.digits\.shape: expected 3 items, found 2"),
+    "a negative rate": (put("recipes", "digits-dense", "optimiser", "rate", -0.1), r"optimiser: rate must be above 0, found -0\.1"),
+    "percents for fractions": (put("recipes", "digits-conv", "schedule", "at", [50, 75]), r"schedule: a fraction of at must be between 0 and 1, found 50"),
+    "negative decay": (put("recipes", "digits-conv", "decay", "rate", -1), r"decay: rate must be between 0 and 1, found -1"),
+    "nesterov without momentum": (put("recipes", "digits-conv", "optimiser", "momentum", 0), r"optimiser: nesterov needs a momentum above 0"),
+    "no orders": (put("probes", "prune_orders", 0), r"params\.probes: prune_orders must be above 0, found 0"),
+    "a list for a kind": (put("bodies", "mlp-10", "kind", ["mlp"]), r"params\.bodies\.mlp-10\.kind: \['mlp'\] is not known"),
+    "a number for a name": (lambda s: s["nets"].update({10: s["nets"]["gated-2"]}), r"params\.nets: the name 10 must be of small letters"),
     "a name that is a command": (lambda s: s["nets"].update({"$(touch x)": s["nets"]["gated-2"]}), r"params\.nets: the name '\$\(touch x\)' must be of small letters"),
     "a name that leaves the folder": (lambda s: s["nets"].update({"../x": s["nets"]["gated-2"]}), r"params\.nets: the name '\.\./x' must be of small letters"),
 }  # fmt: skip
@@ -75,6 +82,8 @@ def test_bad_settings_are_refused_by_their_place(tmp_path, change, message):
         ({"gate": "sigmoid", "bais": 1}, r"nets\.x\.T\.bais: unknown key; did you mean 'bias'\?"),
         ({"gate": "sigmoid", "bias": "low"}, r"nets\.x\.T\.bias: expected a number, found 'low'"),
         ({"gate": "epsilon", "over": "all"}, r"nets\.x\.T\.over: 'all' is not known"),
+        ({"gate": "survival", "last": 2}, r"nets\.x\.T: last must be between 0 and 1, found 2"),
+        ({"gate": "coupled"}, r"nets\.x\.T: the gate 'coupled' cannot stand here, only under C"),
     ],
 )
 def test_bad_settings_of_a_gate_are_refused_by_their_place(tmp_path, setting, message):

@@ -45,6 +45,27 @@ def test_sync_writes_each_net_and_seed_once_and_then_nothing(study, tmp_path):
     assert [f.path for f in client.list_artifacts(parent.info.run_id, "figures")] == ["figures/net.png"]
 
 
+def test_a_parent_that_was_cut_off_before_its_files_is_written_again(study, tmp_path, monkeypatch):
+    client = connect(tmp_path)
+    with monkeypatch.context() as broken:
+        broken.setattr("skipgate.tracking.draw_net", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            sync(client, study)
+    sync(client, study)
+    assert len(runs(client)) == 12
+    parent = runs(client)[f"gated-2/{study.results['gated-2'].spec.digest}"]
+    assert client.list_artifacts(parent.info.run_id, "figures")
+
+
+def test_an_experiment_deleted_in_the_ui_comes_back(study, tmp_path):
+    client = connect(tmp_path)
+    sync(client, study)
+    client.delete_experiment(client.get_experiment_by_name("digits").experiment_id)
+    sync(client, study)
+    assert client.get_experiment_by_name("digits").lifecycle_stage == "active"
+    assert len(runs(client)) == 12
+
+
 def test_a_changed_result_replaces_its_runs_and_a_cut_off_one_is_finished(study, tmp_path):
     client = connect(tmp_path)
     sync(client, study)

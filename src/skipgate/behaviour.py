@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from skipgate import paths
-from skipgate.data.images import Split
+from skipgate.data.images import Split, scaled
 from skipgate.evaluation import Images
 from skipgate.files import read_json, rounded
 from skipgate.nets import gates
@@ -22,7 +22,6 @@ from skipgate.params import Params
 from skipgate.probes import PROBES
 from skipgate.probes.subject import Subject
 from skipgate.reader import plain
-from skipgate.settings import Dataset
 from skipgate.specs import Settings, digest_of, resolve
 from skipgate.training.loop import begin, run_epoch
 from skipgate.training.schedules import milestones
@@ -66,7 +65,7 @@ def _twin(settings: Settings) -> tuple[Subject, dict[str, Any]]:
     """Train the twin, and return it ready to be probed, with the trace of its training."""
     recipe = dataclasses.replace(settings.recipe, batch=TWIN_BATCH, evaluation_batch=TWIN_BATCH)
     settings = dataclasses.replace(settings, body=shallow(settings.body), recipe=recipe)
-    split = _made_up(settings.data)
+    split = _made_up(settings)
     state = begin(settings, TWIN_SEEDS, torch.device("cpu"), torch.float64)
     for epoch in milestones(recipe):
         run_epoch(state, split, epoch)
@@ -76,14 +75,13 @@ def _twin(settings: Settings) -> tuple[Subject, dict[str, Any]]:
     return Subject(state.network, split.test, TWIN_BATCH), trace
 
 
-def _made_up(data: Dataset) -> Split:
-    die = stream(0, "twin")
-
-    def images() -> Images:
-        x = torch.rand(TWIN_IMAGES, *data.shape, generator=die, dtype=torch.float64)
-        return Images(x, torch.randint(data.classes, (TWIN_IMAGES,), generator=die))
-
-    return Split(images(), images())
+def _made_up(settings: Settings) -> Split:
+    """Random bytes as images, scaled as real ones are."""
+    data, die = settings.data, stream(0, "twin")
+    x = [torch.randint(data.top + 1, (TWIN_IMAGES, *data.shape), generator=die) for _ in range(2)]
+    y = [torch.randint(data.classes, (TWIN_IMAGES,), generator=die) for _ in range(2)]
+    images = scaled(x, data, settings.recipe.pixels, torch.float64)
+    return Split(*(Images(a, b) for a, b in zip(images, y, strict=True)))
 
 
 def _settled(trace: dict[str, Any], name: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Reading and writing files so that nothing is ever half-written."""
 
+import errno
 import hashlib
 import json
 import math
@@ -8,7 +9,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 SIGNIFICANT = 6
+TEMPORARY = ".tmp-"
+"""What unfinished files begin with; git and DVC ignore them."""
 
 
 class Problem(Exception):
@@ -17,23 +22,33 @@ class Problem(Exception):
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write beside `path` and rename over it: a reader sees the old file or the new one, nothing between."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
+    temporary = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
+        temporary = Path(name)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # else a power cut may leave the new name with no content
         temporary.chmod(0o644)  # mkstemp makes files private; results are meant to be read
         temporary.replace(path)
     except OSError as error:
-        raise Problem(f"{path} could not be written ({error.strerror}); free some space and run it again") from error
+        remedy = "free some space" if error.errno == errno.ENOSPC else "see to that"
+        raise Problem(f"{path} could not be written ({error.strerror}); {remedy} and run it again") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
 
 
 def write_json(path: Path, value: Any) -> None:
     """One key a line but lists on one line, so that a diff of a result is readable."""
-    write_atomically(path, (_laid_out(value) + "\n").encode())
+    write_atomically(path, json_bytes(value))
+
+
+def json_bytes(value: Any) -> bytes:
+    """The content that `write_json` writes."""
+    return (_laid_out(value) + "\n").encode()
 
 
 def _laid_out(value: Any, margin: str = "") -> str:
@@ -52,6 +67,16 @@ def read_json(path: Path, remedy: str) -> Any:
         raise Problem(f"{path} is not there; {remedy}") from error
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise Problem(f"{path} is damaged or cut short ({error}); {remedy}") from error
+
+
+def read_yaml(path: Path) -> Any:
+    """The value in a YAML file."""
+    try:
+        return yaml.safe_load(path.read_text())
+    except FileNotFoundError as error:
+        raise Problem(f"{path} is not there; run this from the project's root") from error
+    except yaml.YAMLError as error:
+        raise Problem(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
 
 
 def rounded(value: Any) -> Any:

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import yaml
-
 from skipgate import paths
-from skipgate.files import Problem
+from skipgate.files import Problem, read_yaml
 from skipgate.reader import nearest, read
 from skipgate.settings import Body, Dataset, GateChoice, Recipe, positive
 
@@ -37,6 +35,11 @@ class Probes:
 
     prune_orders: int
     shuffle_draws: int
+
+    def __post_init__(self) -> None:
+        positive(prune_orders=self.prune_orders)
+        if self.shuffle_draws < 2:
+            raise ValueError(f"shuffle_draws must be at least 2, found {self.shuffle_draws}: the first is the trained order")
 
 
 @dataclass(frozen=True)
@@ -70,13 +73,7 @@ class Params:
 
 def load(file: Path = paths.PARAMS) -> Params:
     """Read `params.yaml`; whatever does not fit is refused by its path."""
-    try:
-        plain = yaml.safe_load(file.read_text())
-    except FileNotFoundError as error:
-        raise Problem(f"{file} is not there; run this from the project's root") from error
-    except yaml.YAMLError as error:
-        raise Problem(f"{file} is not valid YAML: {' '.join(str(error).split())}") from error
-    params: Params = read(Params, plain, file.stem)
+    params: Params = read(Params, read_yaml(file), file.stem)
     _check_names(params)
     return params
 
@@ -85,7 +82,7 @@ def _check_names(params: Params) -> None:
     """Names become file names and words of a command, so they are plain; references must lead somewhere."""
     for section in ("data", "recipes", "bodies", "nets", "studies"):
         for name in getattr(params, section):
-            if not NAME.fullmatch(name):
+            if not isinstance(name, str) or not NAME.fullmatch(name):
                 raise Problem(f"params.{section}: the name {name!r} must be of small letters, digits and single hyphens")
     for name, net in params.nets.items():
         for key, known in (

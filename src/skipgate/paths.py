@@ -10,12 +10,16 @@ REPORTS = Path("reports")
 RESULTS = Path("results")
 SPECS = Path("specs")
 PROBE_SPECS = SPECS / "probes"
-CHECKPOINTS = Path(".checkpoints")
 
 
 def data_folder(name: str) -> Path:
     """Decoded arrays of one data set."""
     return Path("data") / name
+
+
+def vault_folder() -> Path:
+    """Finished and unfinished trainings; SKIPGATE_VAULT may name a folder that several machines share."""
+    return Path(os.environ.get("SKIPGATE_VAULT", ".vault"))
 
 
 def spec_file(net: str) -> Path:

@@ -8,6 +8,8 @@ from typing import Any
 from skipgate import paths
 from skipgate.files import sha256
 
+DECISIVE = ("src", "pipeline", "params.yaml", "requirements.lock")
+
 
 def provenance(device: str, threads: int, seconds: float) -> dict[str, Any]:
     """Commit, lock file, versions, device, threads and time."""
@@ -24,11 +26,10 @@ def provenance(device: str, threads: int, seconds: float) -> dict[str, Any]:
 
 
 def _commit() -> str | None:
-    """The commit at hand, marked if the tree differs from it; None outside a repository."""
+    """The commit at hand, marked if what decides results differs from it; None outside a repository."""
     try:
-        answer = subprocess.run(
-            ["git", "describe", "--always", "--abbrev=12", "--dirty"], capture_output=True, text=True, check=True
-        )
+        head = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+        changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", *DECISIVE], capture_output=True, check=False)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return answer.stdout.strip()
+    return head.stdout.strip() + ("-dirty" if changed.returncode else "")

@@ -84,7 +84,7 @@ def _union(kinds: tuple[Any, ...], value: Any, path: str) -> Any:
     """A union of dataclasses, told apart by their literal `kind`."""
     by_kind = {typing.get_args(typing.get_type_hints(kind)["kind"])[0]: kind for kind in kinds}
     word = _mapping(value, path).get("kind")
-    if word not in by_kind:
+    if not isinstance(word, str) or word not in by_kind:
         raise Problem(f"{path}.kind: {word!r} is not known; {nearest(str(word), by_kind)}")
     return read(by_kind[word], value, path)
 

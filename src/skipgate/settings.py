@@ -17,6 +17,13 @@ def positive(**numbers: float) -> None:
             raise ValueError(f"{name} must be above 0, found {number}")
 
 
+def between(low: float, high: float, **numbers: float) -> None:
+    """Refuse numbers outside a range."""
+    for name, number in numbers.items():
+        if not low <= number <= high:
+            raise ValueError(f"{name} must be between {low:g} and {high:g}, found {number:g}")
+
+
 @dataclass(frozen=True)
 class Dataset:
     """A labelled set of images: where it comes from and what its decoded bytes must hash to."""
@@ -38,6 +45,9 @@ class Augment:
     pad: int = 0
     flip: bool = False
 
+    def __post_init__(self) -> None:
+        between(0, 100, pad=self.pad)
+
 
 @dataclass(frozen=True)
 class Sgd:
@@ -47,6 +57,12 @@ class Sgd:
     rate: float
     momentum: float = 0.9
     nesterov: bool = True
+
+    def __post_init__(self) -> None:
+        positive(rate=self.rate)
+        between(0, 1, momentum=self.momentum)
+        if self.nesterov and self.momentum == 0:
+            raise ValueError("nesterov needs a momentum above 0")
 
 
 @dataclass(frozen=True)
@@ -58,6 +74,10 @@ class Nadam:
     beta1: float = 0.9
     beta2: float = 0.999
     momentum_decay: float = 0.004
+
+    def __post_init__(self) -> None:
+        positive(rate=self.rate)
+        between(0, 0.999999, beta1=self.beta1, beta2=self.beta2)
 
 
 @dataclass(frozen=True)
@@ -75,6 +95,9 @@ class Steps:
     at: tuple[int, ...]
     factor: float
 
+    def __post_init__(self) -> None:
+        positive(factor=self.factor, **{"an epoch of at": min(self.at, default=1)})
+
 
 @dataclass(frozen=True)
 class Fractions:
@@ -84,6 +107,11 @@ class Fractions:
     at: tuple[float, ...]
     factor: float
 
+    def __post_init__(self) -> None:
+        positive(factor=self.factor)
+        for fraction in self.at:
+            between(0, 1, **{"a fraction of at": fraction})
+
 
 @dataclass(frozen=True)
 class Decay:
@@ -91,9 +119,15 @@ class Decay:
 
     rate: float = 0.0
     gates: bool = False
-    """The scalars k of a gate: "k decay" in gresnet-v2 section 3.2."""
+    """All that belongs to a gate: "k decay" in gresnet-v2 section 3.2."""
     biases: bool = False
     norms: bool = False
+
+    def __post_init__(self) -> None:
+        between(0, 1, rate=self.rate)
+
+
+Pixels = Literal["unit", "centred", "standardised"]
 
 
 @dataclass(frozen=True)
@@ -104,7 +138,7 @@ class Recipe:
     batch: int
     optimiser: Sgd | Nadam
     schedule: Constant | Steps | Fractions
-    pixels: Literal["unit", "centred", "standardised"] = "unit"
+    pixels: Pixels = "unit"
     decay: Decay = field(default_factory=Decay)
     augment: Augment = field(default_factory=Augment)
     evaluation_batch: int = 1000
@@ -123,6 +157,10 @@ class Norm:
 
     momentum: float = 0.1
     epsilon: float = 0.00001
+
+    def __post_init__(self) -> None:
+        between(0, 1, momentum=self.momentum)
+        positive(epsilon=self.epsilon)
 
 
 Init = Literal["glorot-uniform", "he-normal", "he-normal-out", "gaussian", "torch"]

@@ -41,6 +41,8 @@ class Entry:
     params: dict[str, str]
     curves: dict[str, list[float | None]]
     seconds: float
+    result: Result | None = None
+    """Whose files and figure are attached."""
 
 
 def connect(folder: Path) -> MlflowClient:
@@ -59,8 +61,6 @@ def sync(client: MlflowClient, study: Study) -> dict[str, int]:
     for index, (net, result) in enumerate(study.results.items()):
         content, colour = _content(result), to_hex(COLOURS(index % COLOURS.N))
         parent = _upsert(client, experiment, _parent(net, result, content, colour), known, counts)
-        if parent is not None:
-            _attach(client, parent.info.run_id, result)
         parent = parent or known[_key(result)]
         for replica in range(result.spec.settings.seeds):
             _upsert(client, experiment, _child(net, result, content, (replica, parent.info.run_id)), known, counts)
@@ -69,6 +69,8 @@ def sync(client: MlflowClient, study: Study) -> dict[str, int]:
 
 def _experiment(client: MlflowClient, study: str) -> str:
     found = client.get_experiment_by_name(study)
+    if found is not None and found.lifecycle_stage == "deleted":
+        client.restore_experiment(found.experiment_id)  # by a click in the UI; the results are still there
     return str(found.experiment_id if found else client.create_experiment(study, ARTIFACTS.absolute().as_uri()))
 
 
@@ -102,7 +104,9 @@ def _parent(net: str, result: Result, content: str, colour: str) -> Entry:
     tags = {CONTENT: content, "family": family(result.spec), "size": size(result.spec), "digest": result.spec.digest}
     tags["mlflow.runColor"] = colour  # MLflow would choose by chance, and often the same one twice
     curves = {m: _means(result.curve(m)) for m in result.parts["train"]["metrics"]}
-    return Entry(_key(result), net, {**tags, **provenance}, _flat(plain(result.spec.settings)), curves, _seconds(result))
+    return Entry(
+        _key(result), net, {**tags, **provenance}, _flat(plain(result.spec.settings)), curves, _seconds(result), result
+    )
 
 
 def _child(net: str, result: Result, content: str, place: tuple[int, str]) -> Entry:
@@ -135,6 +139,8 @@ def _upsert(client: MlflowClient, experiment: str, entry: Entry, known: dict[str
     client.log_batch(run.info.run_id, params=[Param(k, v) for k, v in entry.params.items()])
     for start in range(0, len(metrics), BATCH):
         client.log_batch(run.info.run_id, metrics=metrics[start : start + BATCH])
+    if entry.result is not None:
+        _attach(client, run.info.run_id, entry.result)
     client.set_terminated(run.info.run_id, "FINISHED", end)
     counts["written"] += 1
     return run

@@ -14,13 +14,15 @@ BODIES = [
     CONV,
     Resnet("resnet", blocks=2, width=4, shortcut="project"),
     Resnet("resnet", blocks=2, width=4, shortcut="pool", order="post", addition="after"),
+    Mlp("mlp", depth=4, width=6, addition="before"),
+    Resnet("resnet", blocks=2, width=4, shortcut="project", order="post", addition="before"),
 ]
 
 
 def shortcuts_only(made: Network, x: torch.Tensor) -> torch.Tensor:
     h = made.stem(x)
     for block in made.blocks:
-        h = block.shortcut(h)
+        h = block.after(block.shortcut(block.before(h)))
     return made.head(h)
 
 
@@ -65,6 +67,7 @@ class TestLimits:
             for a, b in zip(highway.blocks, plain.blocks, strict=True):  # the gates' maps shift the random draws
                 a.transform.load_state_dict(b.transform.state_dict())
                 a.shortcut.load_state_dict(b.shortcut.state_dict())
+                a.before.load_state_dict(b.before.state_dict())
             highway.head.load_state_dict(plain.head.state_dict())
         self.same(highway, plain, mode)
 

@@ -7,7 +7,7 @@ from torch import nn
 
 from skipgate.bench import PlainLoopNet
 from skipgate.nets.layers import BatchNorm, Conv, Linear
-from skipgate.settings import GateChoice, Mlp, Norm
+from skipgate.settings import GateChoice, Mlp, Norm, Resnet
 from tests.toys import CONV, ONE, images, network
 
 
@@ -69,22 +69,34 @@ def _in_plain_order(ours):
 
 
 def test_preactivation_network_is_he_et_al():
-    """BN-ReLU-conv twice, strided pixels and zero channels on the shortcut, BN-ReLU-pool-linear at the end."""
+    """BN-ReLU-conv twice, the first BN-ReLU before the paths part; strided pixels and zero channels; BN-ReLU-pool-linear."""
     made = network(CONV).eval()
     x = images(4)
 
     def norm(layer, h):
         return F.batch_norm(h, layer.running_mean[0], layer.running_var[0], layer.weight[0], layer.bias[0], eps=layer.epsilon)
 
-    h = F.conv2d(x[0], made.stem[0].weight[0], padding=1)
-    for block in made.blocks:
-        first, second = block.transform.affines
-        f = F.conv2d(F.relu(norm(block.transform.norms[0], h)), first.weight[0], stride=first.stride, padding=1)
-        f = F.conv2d(F.relu(norm(block.transform.norms[1], f)), second.weight[0], padding=1)
+    h = F.relu(norm(made.stem[1][0], F.conv2d(x[0], made.stem[0].weight[0], padding=1)))
+    for i, block in enumerate(made.blocks):
+        (first, second), norms = block.transform.affines, block.transform.norms
+        assert len(norms) == (1 if i == 0 else 2)
+        f = F.conv2d(h if i == 0 else F.relu(norm(norms[0], h)), first.weight[0], stride=first.stride, padding=1)
+        f = F.conv2d(F.relu(norm(norms[-1], f)), second.weight[0], padding=1)
         s = h[:, :, :: first.stride, :: first.stride]
         h = f + torch.cat([s, torch.zeros(len(s), f.shape[1] - s.shape[1], *s.shape[2:], dtype=s.dtype)], 1)
-    pooled = F.relu(norm(made.head[0], h)).mean((2, 3))
+    pooled = F.relu(norm(made.head[0][0], h)).mean((2, 3))
     assert torch.allclose(made(x)[0], F.linear(pooled, made.head[-1].weight[0], made.head[-1].bias[0]))
+
+
+def test_wide_blocks_that_project_share_their_first_activation():
+    """Zagoruyko and Komodakis: BN-ReLU, then conv-BN-ReLU-conv beside a 1x1 projection of the same input."""
+    block = network(Resnet("resnet", blocks=1, width=4, widen=2, shortcut="project")).eval().blocks[0]
+    x = torch.randn(1, 3, 4, 8, 8, dtype=torch.float64)
+    first, second = block.transform.affines
+    o = F.relu(x[0] / (1 + 1e-5) ** 0.5)  # fresh running statistics are 0 and 1
+    f = F.conv2d(o, first.weight[0], padding=1)
+    f = F.conv2d(F.relu(f / (1 + 1e-5) ** 0.5), second.weight[0], padding=1)
+    assert torch.allclose(block(x)[0], f + F.conv2d(o, block.shortcut.weight[0]))
 
 
 def test_pool_shortcut_averages_and_pads_both_sides():

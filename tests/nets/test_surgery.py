@@ -3,14 +3,16 @@ import torch
 
 from skipgate.nets.surgery import arranged, closed, one_closed
 from skipgate.nets.weights import to_list
-from skipgate.settings import GateChoice, Mlp
+from skipgate.settings import Fleuret, GateChoice, Mlp, Resnet
 from tests.toys import CONV, MLP, ONE, ZERO, images, network
 
 
 @pytest.mark.parametrize(
     "pair", [(ONE, ONE), (ONE, ZERO), (GateChoice("scalar"), ONE), (GateChoice("sigmoid"), GateChoice("coupled"))]
 )
-@pytest.mark.parametrize("body", [Mlp("mlp", depth=6, width=5), CONV])
+@pytest.mark.parametrize(
+    "body", [Mlp("mlp", depth=6, width=5), CONV, Resnet("resnet", 2, 4, order="post"), Fleuret("fleuret", 3, 4)]
+)
 def test_a_lesion_equals_a_deletion(body, pair):
     made, x = network(body, *pair, replicas=2).eval(), images(4, 2)
     for index, block in enumerate(made.blocks):

@@ -76,6 +76,7 @@ def test_shuffles_begin_with_the_trained_order_and_stay_within_stages():
     result = PROBES["shuffle"](subject(), SETTINGS)
     assert result["tau"][0] == 1
     assert min(result["tau"]) < 1
+    assert result["swaps"] == [0, 0, 2, 4]
     order = swapped(9, [[0, 1, 2], [4, 5], [7, 8]], 50, stream(0, "shuffle"))
     assert order[3] == 3
     assert order[6] == 6
@@ -84,15 +85,15 @@ def test_shuffles_begin_with_the_trained_order_and_stay_within_stages():
 
 
 def test_a_network_without_movable_blocks_has_no_shuffles():
-    assert PROBES["shuffle"](subject(Mlp("mlp", depth=2, width=6)), SETTINGS) == {"tau": [], "errors": []}
+    assert PROBES["shuffle"](subject(Mlp("mlp", depth=2, width=6)), SETTINGS) == {"swaps": [], "tau": [], "errors": []}
 
 
 def test_gate_values_are_means_over_images_and_units():
     case = subject(MLP, GateChoice("sigmoid", {"bias": -2.0}), GateChoice("coupled"))
     result = PROBES["gates"](case, SETTINGS)
     h = case.network.stem(case.images.x.expand(2, *case.images.x.shape))
-    batches = [torch.sigmoid(case.network.blocks[0].T.affine(part)).mean((1, 2)) for part in h.split(7, dim=1)]
-    assert torch.allclose(torch.tensor(result["T"][0], dtype=torch.float64), torch.stack(batches).mean(0))
+    means = torch.sigmoid(case.network.blocks[0].T.affine(h)).mean((1, 2))
+    assert torch.allclose(torch.tensor(result["T"][0], dtype=torch.float64), means)
     both = torch.tensor(result["T"]) + torch.tensor(result["C"])
     assert torch.allclose(both, torch.ones_like(both))
 

@@ -1,16 +1,21 @@
 """The promises of training: same bytes, seeds that do not notice each other, a kill that leaves no trace."""
 
+import dataclasses
 import math
 
 import pytest
 import torch
 
+from skipgate import params
+from skipgate.data.sources import fetch
 from skipgate.files import Problem
 from skipgate.nets.weights import to_list
 from skipgate.settings import Augment, Decay, Fleuret, Fractions, GateChoice, Mlp, Nadam, Resnet, Sgd
+from skipgate.specs import Spec, resolve
 from skipgate.training import checkpoints
+from skipgate.training.job import _failed_at, load_trained, train
 from skipgate.training.loop import State, begin, fit, run_epoch
-from tests.toys import CONV, MLP, ONE, ZERO, toy_settings
+from tests.toys import CONV, MLP, ONE, ROOT, ZERO, toy_settings
 
 CPU = torch.device("cpu")
 HIGHWAY = GateChoice("sigmoid"), GateChoice("coupled")
@@ -40,8 +45,6 @@ def equal(a, b) -> bool:
 
 
 def in_float64(split):
-    import dataclasses
-
     return dataclasses.replace(
         split,
         train=dataclasses.replace(split.train, x=split.train.x.double()),
@@ -50,13 +53,12 @@ def in_float64(split):
 
 
 @family
-def test_the_same_seed_gives_the_same_bytes(family, split, tmp_path):
+def test_the_same_seed_gives_the_same_bytes(family, split):
     settings = toy_settings(*family, augment=Augment(pad=1, flip=True))
     files = []
-    for name in ("a", "b"):
+    for _ in range(2):
         state = trained(settings, split)
-        checkpoints.save(tmp_path / name, {"tensors": to_list(state.network), "history": state.history})
-        files.append((tmp_path / name).read_bytes())
+        files.append(checkpoints.to_bytes({"tensors": to_list(state.network), "history": state.history}))
     assert files[0] == files[1]
 
 
@@ -123,6 +125,36 @@ def test_a_diverged_seed_is_recorded_and_harms_no_other(split):
     assert all(math.isnan(row[0]) for row in state.history["train_loss"])
     assert all(math.isnan(row[0]) for row in state.history["test_error"])
     assert [row[1] for row in state.history["test_error"]] == [row[1] for row in healthy.history["test_error"]]
+
+
+def test_divergence_is_dated_from_the_end():
+    assert _failed_at([1.0, None, None], [2.0, 3.0, None]) == 1
+    assert _failed_at([1.0, None, 1.0], [2.0, 3.0, 4.0]) is None, "a seed that recovered has a number"
+    assert _failed_at([1.0, 1.0], [2.0, None]) == 1
+
+
+def test_a_last_batch_of_one_image_is_refused(tmp_path):
+    settings = resolve(params.load(ROOT / "params.yaml"), "gated-2")
+    settings = dataclasses.replace(settings, recipe=dataclasses.replace(settings.recipe, batch=63))
+    fetch("digits", settings.data, tmp_path / "digits")
+    with pytest.raises(Problem, match="a batch of 63 leaves a last one of a single image"):
+        train(Spec("x", "digits", "digits", settings, 1, "d"), tmp_path / "digits", tmp_path / "c.pt", lambda _: None)
+
+
+def test_a_model_of_other_code_is_not_probed(tmp_path):
+    file = tmp_path / "m.pt"
+    file.write_bytes(checkpoints.to_bytes({"digest": "old", "tensors": []}))
+    with pytest.raises(Problem, match=r"m\.pt was trained by other code or settings; run: dvc repro train@x"):
+        load_trained(Spec("x", "digits", "digits", toy_settings(), 1, "new"), file)
+
+
+@pytest.mark.parametrize("decayed", [True, False])
+def test_decay_of_gates_covers_the_maps_of_highway_gates(decayed):
+    settings = toy_settings(MLP, *HIGHWAY, optimiser=Sgd("sgd", 0.1, 0.0, nesterov=False), decay=Decay(0.5, gates=decayed))
+    state, fresh = begin(settings, range(2), CPU), begin(settings, range(2), CPU)
+    state.optimiser.step()
+    gate, before = (s.network.blocks[0].T.affine.weight for s in (state, fresh))
+    assert torch.allclose(gate, before * (1 - 0.1 * 0.5) if decayed else before)
 
 
 def test_training_learns(split):

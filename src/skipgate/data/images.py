@@ -10,7 +10,7 @@ from torch import Tensor
 from skipgate.data.sources import NAMES
 from skipgate.evaluation import Images
 from skipgate.files import Problem
-from skipgate.settings import Dataset
+from skipgate.settings import Dataset, Pixels
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Split:
     test: Images
 
 
-def load(folder: Path, dataset: Dataset, pixels: str, device: torch.device) -> Split:
-    """Read a fetched data set; scaling constants come from the training images."""
+def load(folder: Path, dataset: Dataset, pixels: Pixels, device: torch.device) -> Split:
+    """Read a fetched data set and scale it."""
     arrays = []
     for name in NAMES:
         try:
@@ -30,18 +30,21 @@ def load(folder: Path, dataset: Dataset, pixels: str, device: torch.device) -> S
         except (OSError, ValueError, EOFError) as error:
             raise Problem(f"{folder / name}.npy is missing or damaged; run: dvc repro -f -s fetch@{folder.name}") from error
     train_x, train_y, test_x, test_y = arrays
-    train_x, test_x = train_x.float() / dataset.top, test_x.float() / dataset.top
-    mean, deviation = _constants(train_x, pixels)
-    split = [((x - mean) / deviation, y.long()) for x, y in ((train_x, train_y), (test_x, test_y))]
-    return Split(*(Images(x.to(device), y.to(device)) for x, y in split))
+    x, y = scaled([train_x, test_x], dataset, pixels, torch.float32), [train_y.long(), test_y.long()]
+    return Split(*(Images(a.to(device), b.to(device)) for a, b in zip(x, y, strict=True)))
 
 
-def _constants(x: Tensor, pixels: str) -> tuple[Tensor, Tensor]:
-    """What to subtract and to divide by, per channel."""
-    per_channel = (1, -1, 1, 1)
-    mean, deviation = x.mean((0, 2, 3)), x.std((0, 2, 3))
+def scaled(images: list[Tensor], dataset: Dataset, pixels: Pixels, dtype: torch.dtype) -> list[Tensor]:
+    """Bytes to numbers; what to subtract and to divide by comes from the first of `images`, the training set.
+
+    unit: divided by the largest value. centred: moreover less the mean image, pixel by pixel, as He et al. do.
+    standardised: less each channel's mean, divided by its standard deviation, as Zagoruyko and Komodakis do.
+    """
+    unit = [x.to(dtype) / dataset.top for x in images]
     if pixels == "unit":
-        mean = torch.zeros_like(mean)
-    if pixels != "standardised":
-        deviation = torch.ones_like(deviation)
-    return mean.view(per_channel), deviation.view(per_channel)
+        return unit
+    train = unit[0]
+    if pixels == "centred":
+        return [x - train.mean(0) for x in unit]
+    mean, deviation = train.mean((0, 2, 3), keepdim=True), train.std((0, 2, 3), keepdim=True)
+    return [(x - mean) / deviation for x in unit]

@@ -26,25 +26,41 @@ class Gates:
     C: Gate
 
 
-class Block(nn.Module):
-    """y = after( T(x, F(x)) * F(x) + C(x, F(x)) * S(x) ); where T is closed, y = S(x)."""
+@dataclass(frozen=True)
+class Paths:
+    """F and S, and what comes before and after them."""
 
-    def __init__(self, site: Site, transform: nn.Module, shortcut: nn.Module, gates: Gates, after: nn.Module) -> None:
+    transform: nn.Module
+    shortcut: nn.Module
+    before: nn.Module
+    after: nn.Module
+
+
+class Block(nn.Module):
+    """y = after( T(x, F(x)) * F(x) + C(x, F(x)) * S(x) ); where T is closed, y = after( S(x) ).
+
+    What both paths begin with, if anything, is `before`: a projecting pre-activation block shares its first BN-ReLU.
+    """
+
+    def __init__(self, site: Site, paths: Paths, gates: Gates) -> None:
         super().__init__()
         self.site = site
-        self.transform, self.shortcut, self.after = transform, shortcut, after
+        self.before, self.after = paths.before, paths.after
+        self.transform, self.shortcut = paths.transform, paths.shortcut
         self.T, self.C = gates.T, gates.C
 
     def forward(self, x: Tensor) -> Tensor:
+        x = self.before(x)
         s: Tensor = self.shortcut(x)
         shut = self.T.closed()
         if shut is not None and bool(shut.all()):
-            return s
+            closed: Tensor = self.after(s)
+            return closed
         f = self.transform(x, shut)
         t = self.T(x, f)
         c = self.C(x, f, t)
         y: Tensor = self.after(_times(t, f) + _times(c, s))
-        return y if shut is None else torch.where(spread(shut, y), s, y)
+        return y if shut is None else torch.where(spread(shut, y), self.after(s), y)
 
 
 def _times(gate: Tensor | float, value: Tensor) -> Tensor | float:

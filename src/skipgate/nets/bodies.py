@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor, nn
 
+from skipgate.files import Problem
 from skipgate.nets import gates
-from skipgate.nets.block import Block, Gates, Site
+from skipgate.nets.block import Block, Gates, Paths, Site
 from skipgate.nets.gate import Slot
 from skipgate.nets.layers import Affine, BatchNorm, Conv, Linear
 from skipgate.nets.network import Network
 from skipgate.nets.shortcuts import shortcut
-from skipgate.nets.transforms import transform
-from skipgate.settings import Body, Dataset, Fleuret, GateChoice, Mlp, Resnet
+from skipgate.nets.transforms import Post, Pre
+from skipgate.settings import Body, Dataset, Fleuret, GateChoice, Mlp, Norm, Resnet
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Plan:
     def gates(self, index: int, count: int, affine: Callable[[], Affine]) -> Gates:
         """The pair for one block."""
         slot = Slot(self.replicas, index, count, affine)
-        return Gates(gates.make(self.T, slot, f"{self.path}.T"), gates.make(self.C, slot, f"{self.path}.C"))
+        return Gates(gates.make(self.T, slot, "T", self.path), gates.make(self.C, slot, "C", self.path))
 
 
 class Flat(nn.Module):
@@ -66,7 +67,7 @@ def _mlp(body: Mlp, plan: Plan) -> Network:
     count = body.depth // body.layers
     affine = functools.partial(Linear, plan.replicas, body.width, body.width)
     blocks = [
-        _block(body, Site(0, i, keeps_shape=True), [affine() for _ in range(body.layers)], plan.gates(i, count, affine))
+        Block(Site(0, i, keeps_shape=True), _paths(body, [affine() for _ in range(body.layers)]), plan.gates(i, count, affine))
         for i in range(count)
     ]
     stem = nn.Sequential(Flat(), Linear(plan.replicas, channels * height * width, body.width))
@@ -74,20 +75,26 @@ def _mlp(body: Mlp, plan: Plan) -> Network:
 
 
 def _resnet(body: Resnet, plan: Plan) -> Network:
-    count = body.blocks * body.stages
-    blocks, width = [], body.width
+    if body.shortcut == "pool" and any(side % 2 ** (body.stages - 1) for side in plan.data.shape[1:]):
+        raise Problem(
+            f"{plan.path}: images of {plan.data.shape[1:]} cannot be halved {body.stages - 1} times by pooling; use pad"
+        )
+    count, blocks, width = body.blocks * body.stages, [], body.width
     for i in range(count):
         stage = i // body.blocks
         wide_out = body.width * body.widen * 2**stage
         stride = 2 if stage and i % body.blocks == 0 else 1
         affines = [Conv(plan.replicas, width, wide_out, 3, stride), Conv(plan.replicas, wide_out, wide_out, 3)]
         gate_map = functools.partial(Conv, plan.replicas, width, wide_out, 3, stride, bias=True)
-        site = Site(stage, i, keeps_shape=stride == 1 and width == wide_out)
-        blocks.append(_block(body, site, affines, plan.gates(i, count, gate_map), shortcut(body.shortcut, affines[0])))
+        s = shortcut(body.shortcut, affines[0])
+        site = Site(stage, i, keeps_shape=isinstance(s, nn.Identity))
+        paths = _paths(body, affines, s, activated=i == 0 and site.keeps_shape)
+        blocks.append(Block(site, paths, plan.gates(i, count, gate_map)))
         width = wide_out
     stem: list[nn.Module] = [Conv(plan.replicas, plan.data.shape[0], body.width, 3)]
-    if body.order == "post":
-        stem += [BatchNorm(plan.replicas, body.width, body.norm), nn.ReLU()]
+    if body.order == "post" or blocks[0].site.keeps_shape:
+        # He et al. 2016, appendix: the first activation comes right after the first map, before the paths part.
+        stem.append(_activation(plan.replicas, body.width, body.norm))
     return Network(plan.replicas, nn.Sequential(*stem), blocks, _head(body, plan, width))
 
 
@@ -95,23 +102,33 @@ def _fleuret(body: Fleuret, plan: Plan) -> Network:
     as_resnet = Resnet("resnet", body.blocks, body.width, order="post", addition="before", norm=body.norm)
     conv = functools.partial(Conv, plan.replicas, body.width, body.width, 3, bias=True)
     blocks = [
-        _block(as_resnet, Site(0, i, keeps_shape=True), [conv(), conv()], plan.gates(i, body.blocks, conv))
+        Block(Site(0, i, keeps_shape=True), _paths(as_resnet, [conv(), conv()]), plan.gates(i, body.blocks, conv))
         for i in range(body.blocks)
     ]
     stem = nn.Sequential(Conv(plan.replicas, plan.data.shape[0], body.width, 1, bias=True), nn.ReLU())
     return Network(plan.replicas, stem, blocks, _head(as_resnet, plan, body.width))
 
 
-def _block(body: Mlp | Resnet, site: Site, affines: Sequence[Affine], pair: Gates, s: nn.Module | None = None) -> Block:
-    inside = body.order == "pre" or body.addition == "after"
-    f = transform(affines, body.norm, body.order, last_relu=inside)
-    return Block(site, f, s or nn.Identity(), pair, nn.Identity() if inside else nn.ReLU())
+def _paths(body: Mlp | Resnet, affines: Sequence[Affine], s: nn.Module | None = None, *, activated: bool = False) -> Paths:
+    """The two paths of a block; `activated` says that a BN-ReLU has been applied to its input already."""
+    s = s or nn.Identity()
+    if body.order == "post":
+        inside = body.addition == "after"
+        f: nn.Module = Post(affines, body.norm, last_relu=inside)
+        return Paths(f, s, nn.Identity(), nn.Identity() if inside else nn.ReLU())
+    shared = isinstance(s, Conv)  # Zagoruyko and Komodakis project the activated input
+    before = _activation(len(affines[0].weight), affines[0].wide_in, body.norm) if shared else nn.Identity()
+    return Paths(Pre(affines, body.norm, activated=activated or shared), s, before, nn.Identity())
+
+
+def _activation(replicas: int, width: int, norm: Norm) -> nn.Module:
+    return nn.Sequential(BatchNorm(replicas, width, norm), nn.ReLU())
 
 
 def _head(body: Mlp | Resnet, plan: Plan, width: int) -> nn.Module:
     parts: list[nn.Module] = []
     if body.order == "pre":  # the last block of a pre-activation network ends without either
-        parts += [BatchNorm(plan.replicas, width, body.norm), nn.ReLU()]
+        parts.append(_activation(plan.replicas, width, body.norm))
     if isinstance(body, Resnet):
         parts.append(Pooled())
     return nn.Sequential(*parts, Linear(plan.replicas, width, plan.data.classes))

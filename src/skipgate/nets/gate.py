@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +31,9 @@ class Gate(nn.Module, ABC):
     `shut`; a gate that closes of its own accord (stochastic depth) extends `closed`. Gates that reach 0 by arithmetic
     (k = 0, all responses below epsilon) need neither: 0 * F + S is S.
     """
+
+    places: ClassVar[tuple[str, ...]] = ("T", "C")
+    """Where in the equation the gate can stand."""
 
     def __init__(self) -> None:
         super().__init__()

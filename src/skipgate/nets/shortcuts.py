@@ -27,7 +27,7 @@ class Pool(nn.Module):
         self.extra, self.stride = extra, stride
 
     def forward(self, x: Tensor) -> Tensor:
-        small = F.avg_pool3d(x, (1, self.stride, self.stride))
+        small = F.avg_pool2d(x.flatten(0, 1), self.stride).unflatten(0, x.shape[:2])
         return F.pad(small, (0, 0, 0, 0, self.extra // 2, self.extra - self.extra // 2))
 
 

@@ -1,7 +1,6 @@
 """F of the block equation: affine maps with batch normalisation and ReLU, in one of two orders."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -28,19 +27,19 @@ class Post(nn.Module):
 
 
 class Pre(nn.Module):
-    """(BN, ReLU, affine) for each map: the full pre-activation of He et al. 2016."""
+    """(BN, ReLU, affine) for each map: the full pre-activation of He et al. 2016.
 
-    def __init__(self, affines: Sequence[Affine], norm: Norm) -> None:
+    Where the block's input is `activated` already, before the paths part, the first map stands alone.
+    """
+
+    def __init__(self, affines: Sequence[Affine], norm: Norm, *, activated: bool) -> None:
         super().__init__()
         self.affines = nn.ModuleList(affines)
-        self.norms = nn.ModuleList(BatchNorm(len(a.weight), a.wide_in, norm) for a in affines)
+        later = affines[1:] if activated else affines
+        self.norms = nn.ModuleList(BatchNorm(len(a.weight), a.wide_in, norm) for a in later)
 
     def forward(self, x: Tensor, shut: Tensor | None = None) -> Tensor:
-        for affine, norm in zip(self.affines, self.norms, strict=True):
-            x = affine(F.relu(norm(x, shut)))
+        bare = len(self.affines) - len(self.norms)
+        for i, affine in enumerate(self.affines):
+            x = affine(x if i < bare else F.relu(self.norms[i - bare](x, shut)))
         return x
-
-
-def transform(affines: Sequence[Affine], norm: Norm, order: Literal["post", "pre"], *, last_relu: bool) -> nn.Module:
-    """The transform of that order."""
-    return Pre(affines, norm) if order == "pre" else Post(affines, norm, last_relu=last_relu)

@@ -26,7 +26,10 @@ WEIGHTS: dict[str, Draw] = {
     "glorot-uniform": lambda a, shape, die: _uniform(math.sqrt(6 / (a.fan_in + a.fan_out)), shape, die),
     # He et al. 2015, by the inputs or the outputs of a unit.
     "he-normal": lambda a, shape, die: _normal(math.sqrt(2 / a.fan_in), shape, die),
-    "he-normal-out": lambda a, shape, die: _normal(math.sqrt(2 / a.fan_out), shape, die),
+    # A classifier has few outputs, so the latter would start it far too large: it starts as Torch's, without bias.
+    "he-normal-out": lambda a, shape, die: (
+        _normal(math.sqrt(2 / a.fan_out), shape, die) if isinstance(a, Conv) else _uniform(1 / math.sqrt(a.fan_in), shape, die)
+    ),
     # What epsilon-ResNet's text says.
     "gaussian": lambda _, shape, die: _normal(0.01, shape, die),
     # PyTorch's default, which the lecture's network has, for biases too.

@@ -20,15 +20,14 @@ def probe(subject: Subject, _: Probes) -> dict[str, Any]:
 def gate_means(subject: Subject, gates: Sequence[nn.Module]) -> Tensor:
     """Mean value of each gate, (gate, replica), watched during an ordinary evaluation."""
     totals = torch.zeros(len(gates), subject.network.replicas, dtype=torch.float64)
-    calls = [0] * len(gates)
+    weights = [0] * len(gates)
 
     def watch(index: int) -> Callable[[nn.Module, Any, Tensor | float], None]:
-        def add(_: nn.Module, __: Any, value: Tensor | float) -> None:
-            calls[index] += 1
-            if isinstance(value, Tensor):
-                totals[index] += value.double().flatten(1).mean(1).cpu()
-            else:
-                totals[index] += value
+        def add(_: nn.Module, inputs: tuple[Tensor, ...], value: Tensor | float) -> None:
+            images = inputs[0].shape[1]
+            weights[index] += images
+            mean = value.double().flatten(1).mean(1).cpu() if isinstance(value, Tensor) else value
+            totals[index] += images * mean
 
         return add
 
@@ -38,4 +37,4 @@ def gate_means(subject: Subject, gates: Sequence[nn.Module]) -> Tensor:
     finally:
         for hook in hooks:
             hook.remove()
-    return totals / torch.tensor(calls).unsqueeze(1)
+    return totals / torch.tensor(weights).unsqueeze(1)

@@ -15,18 +15,20 @@ from skipgate.training.streams import stream
 def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     """Kendall's tau of each drawn order with the trained one as [draw], and the errors in % as [draw][seed].
 
-    Draw i makes i random swaps of movable blocks, so that the distance grows from none to a full shuffle; a network in
-    which nothing can move has no draws.
+    The draws make from no swap to as many swaps as there are movable blocks, with more draws near the trained order, where
+    the error changes most; a network in which nothing can move has no draws.
     """
     network = subject.network
     groups = _movable(network)
+    movable, last = sum(map(len, groups)), settings.shuffle_draws - 1
+    swaps = [round(movable * (draw / last) ** 2) for draw in range(settings.shuffle_draws)] if groups else []
     taus, errors = [], []
-    for draw in range(settings.shuffle_draws if groups else 0):
-        order = swapped(len(network.blocks), groups, draw, stream(draw, "shuffle"))
+    for draw, count in enumerate(swaps):
+        order = swapped(len(network.blocks), groups, count, stream(draw, "shuffle"))
         taus.append(float(kendalltau(range(len(order)), order).statistic))
         with arranged(network, order):
             errors.append(subject.errors())
-    return {"tau": taus, "errors": errors}
+    return {"swaps": swaps, "tau": taus, "errors": errors}
 
 
 def swapped(count: int, groups: list[list[int]], swaps: int, die: torch.Generator) -> list[int]:

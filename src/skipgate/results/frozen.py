@@ -46,7 +46,7 @@ def freeze(study: Study) -> dict[str, Any]:
 def compare(study: Study) -> list[Comparison]:
     """Two-sided t tests of each frozen net, sharing one level over the study (Bonferroni)."""
     file = paths.frozen_file(study.name)
-    frozen = read_json(file, f"run: make freeze STUDY={study.name}")["nets"]
+    frozen = read_json(file, f"run: make freeze STUDY={study.name}")["nets"] if file.exists() else {}
     comparisons = []
     for net, numbers in frozen.items():
         old = Estimate(numbers["mean"], math.nan, numbers["deviation"], numbers["count"])

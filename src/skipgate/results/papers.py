@@ -4,10 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import yaml
-
 from skipgate import paths
-from skipgate.files import Problem
+from skipgate.files import Problem, read_yaml
 from skipgate.params import Params
 from skipgate.reader import nearest, read
 
@@ -51,7 +49,7 @@ def load(params: Params, folder: Path = paths.PAPERS) -> dict[str, Paper]:
     """All papers; a cell that names a net that is not there is refused."""
     found = {}
     for file in sorted(folder.glob("*.yaml")):
-        paper: Paper = read(Paper, yaml.safe_load(file.read_text()), file.stem)
+        paper: Paper = read(Paper, read_yaml(file), file.stem)
         for name, table in paper.tables.items():
             for net in (net for cell in table.cells for net in cell.nets):
                 if net not in params.nets:

@@ -21,6 +21,8 @@ class Estimate:
     count: int
 
     def __str__(self) -> str:
+        if self.count == 1:
+            return f"{self.mean:.2f} (one seed)"
         return f"{self.mean:.2f} ± {self.half:.2f}"
 
 
@@ -29,8 +31,10 @@ def estimate(values: Sequence[float | None]) -> Estimate | None:
     numbers = [v for v in values if v is not None]
     if not numbers:
         return None
-    deviation = float(np.std(numbers, ddof=1)) if len(numbers) > 1 else math.nan
-    half = float(stats.t.ppf(0.975, len(numbers) - 1)) * deviation / math.sqrt(len(numbers)) if len(numbers) > 1 else math.nan
+    if len(numbers) == 1:
+        return Estimate(numbers[0], math.inf, 0.0, 1)
+    deviation = float(np.std(numbers, ddof=1))
+    half = float(stats.t.ppf(0.975, len(numbers) - 1)) * deviation / math.sqrt(len(numbers))
     return Estimate(float(np.mean(numbers)), half, deviation, len(numbers))
 
 
@@ -40,9 +44,10 @@ def prior_deviation(error: float, images: int) -> float:
     return 100 * math.sqrt(share * (1 - share) / (2 * images))
 
 
-def pooled_deviation(groups: Sequence[Estimate], prior: float) -> tuple[float, int]:
-    """Spread pooled over groups and a prior worth a few degrees of freedom, with all degrees of freedom."""
-    freedom = [group.count - 1 for group in groups]
-    squares = sum(f * group.deviation**2 for f, group in zip(freedom, groups, strict=True) if f)
-    total = PRIOR_FREEDOM + sum(freedom)
-    return math.sqrt((PRIOR_FREEDOM * prior**2 + squares) / total), total
+def pooled_deviation(groups: Sequence[Estimate], prior: float | None) -> tuple[float, int]:
+    """Spread pooled over groups and, where one is known, a prior worth a few degrees of freedom; with its freedom."""
+    freedom = sum(group.count - 1 for group in groups)
+    squares = sum((group.count - 1) * group.deviation**2 for group in groups)
+    if prior is not None:
+        freedom, squares = freedom + PRIOR_FREEDOM, squares + PRIOR_FREEDOM * prior**2
+    return (math.sqrt(squares / freedom), freedom) if freedom else (math.inf, 1)

@@ -6,6 +6,7 @@ from typing import Any
 from skipgate import paths, specs
 from skipgate.files import Problem, read_json
 from skipgate.params import Params
+from skipgate.reader import nearest
 
 KINDS = ("train", "run", "gates", "lesion", "prune", "shuffle")
 
@@ -21,8 +22,9 @@ class Result:
     parts: dict[str, dict[str, Any]]
 
     def last(self, metric: str) -> list[float | None]:
-        """A training metric at the last epoch, by seed."""
-        return [column[-1] for column in self.curve(metric)]
+        """A training metric at the last epoch, by seed; a diverged seed has no number."""
+        diverged = self.parts["train"]["diverged"]
+        return [None if d is not None else column[-1] for d, column in zip(diverged, self.curve(metric), strict=True)]
 
     def best(self, metric: str) -> list[float | None]:
         """A training metric at its best epoch, by seed."""
@@ -38,7 +40,8 @@ class Result:
         """One number a seed: a training metric at the last epoch, or `mean_gate`, the mean of T over all blocks."""
         if name == "mean_gate":
             blocks = self.parts["gates"]["T"]
-            return [sum(column) / len(blocks) for column in zip(*blocks, strict=True)]
+            columns = zip(*blocks, strict=True)
+            return [None if None in column else sum(column) / len(blocks) for column in columns]
         return self.last(name)
 
 
@@ -53,6 +56,8 @@ class Study:
 
 def load(params: Params, study: str) -> Study:
     """Read a study's results; a damaged file is refused, a result of other code counts as missing."""
+    if study not in params.studies:
+        raise Problem(f"params.yaml has no study '{study}'; {nearest(study, params.studies)}")
     results, missing = {}, {}
     for net in params.nets_of(study):
         spec = specs.load(net)
@@ -73,7 +78,7 @@ def _parts(spec: specs.Spec) -> dict[str, dict[str, Any]]:
         if not file.exists():
             continue
         stage = "train" if kind in ("train", "run") else "probe"
-        remedy = f"run: dvc repro -f -s {stage}@{spec.net}"
+        remedy = f"restore it with git, or run: dvc repro {stage}@{spec.net}"
         part = read_json(file, remedy)
         if not isinstance(part, dict) or "digest" not in part:
             raise Problem(f"{file} is no result; {remedy}")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from skipgate import paths
@@ -48,7 +49,9 @@ def against_paper(table: Table, verdicts: Sequence[Verdict], study: Study) -> st
     rows: list[dict[str, object]] = []
     for verdict in verdicts:
         result = study.results.get(verdict.net)
-        ours = _linked(verdict.ours, result, "gates" if table.metric == "mean_gate" else "train") if result else "-"
+        ours = (
+            _linked(verdict.ours or "diverged", result, "gates" if table.metric == "mean_gate" else "train") if result else "-"
+        )
         rows.append(
             {
                 "": verdict.cell.row,
@@ -70,19 +73,26 @@ def probes(study: Study) -> str:
         without, half = np.array(lesion["without"], dtype=float), (len(lesion["without"]) + 1) // 2
         at_half = [order[half] for order in prune["random"]]
         smallest = estimate(prune["smallest"][half]) if prune["smallest"] else None
-        shuffled = estimate([e for row in shuffle["errors"][1:] for e in row])
+        moved = [row for tau, row in zip(shuffle["tau"], shuffle["errors"], strict=True) if tau < 1]
+        shuffled = estimate([e for row in moved for e in row])
         rows.append(
             {
                 "net": f"`{net}`",
                 "whole": _linked(estimate(lesion["whole"]) or "diverged", result, "lesion"),
-                "one block removed: median": _linked(f"{np.nanmedian(without.mean(1)):.2f}", result, "lesion"),
-                "worst": _linked(f"{np.nanmax(without.mean(1)):.2f}", result, "lesion"),
+                "one block removed: median": _linked(f"{np.nanmedian(_means(without)):.2f}", result, "lesion"),
+                "worst": _linked(f"{np.nanmax(_means(without)):.2f}", result, "lesion"),
                 "half removed at random": _linked(f"{np.nanmean(np.array(at_half, dtype=float)):.2f}", result, "prune"),
                 "half removed, smallest gate first": _linked(f"{smallest.mean:.2f}", result, "prune") if smallest else "-",
                 "shuffled": _linked(f"{shuffled.mean:.2f}", result, "shuffle") if shuffled else "-",
             }
         )
     return markdown(rows)
+
+
+def _means(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Mean over the seeds that have a number, row by row."""
+    kept = rows[:, ~np.isnan(rows).all(axis=0)]
+    return np.nanmean(kept, axis=1) if kept.size else np.full(len(rows), np.nan)
 
 
 def origins(study: Study) -> str:
@@ -96,7 +106,7 @@ def origins(study: Study) -> str:
                 "spec": f"[{result.spec.digest}]({spec_link})",
                 "parameters": f"{result.spec.parameters:,}",
                 "trained on": _linked(f"{run['device']}, {run['threads']} thread(s), {run['seconds']:.0f} s", result, "run"),
-                "again": f"`dvc repro -f -s train@{net} probe@{net}`",
+                "again": f"`make again NET={net}`",
             }
         )
     return markdown(rows)

@@ -46,31 +46,33 @@ def judge(params: Params, table: Table, study: Study) -> list[Verdict]:
             verdicts.append(Verdict(cell, net, ours, "not comparable", deviation or "every seed diverged"))
         else:
             tested.append((cell, net, ours))
-    return verdicts + _tested(table, tested, _prior(table, study))
-
-
-def _prior(table: Table, study: Study) -> float:
-    """The spread to expect of this table's metric before any seed has run; 0 says nothing is known."""
     images = next((r.spec.settings.data.test for r in study.results.values()), 0)
-    middle = sorted(cell.value for cell in table.cells)[len(table.cells) // 2]
-    return prior_deviation(middle, images) if table.metric == "test_error" and images else 0.0
+    return verdicts + _tested(table, tested, images)
 
 
-def _tested(table: Table, cells: Sequence[tuple[Cell, str, Estimate]], prior: float) -> list[Verdict]:
+def _tested(table: Table, cells: Sequence[tuple[Cell, str, Estimate]], images: int) -> list[Verdict]:
     if not cells:
         return []
-    spread, freedom = pooled_deviation([ours for _, _, ours in cells], prior)
-    errors = [_standard_error(table, ours, spread) for _, _, ours in cells]
+    spreads = [_spread(table, ours, images) for _, _, ours in cells]
+    errors = [_standard_error(table, ours, spread) for (_, _, ours), (spread, _) in zip(cells, spreads, strict=True)]
     gaps = [ours.mean - cell.value for cell, _, ours in cells]
-    chances = [2 * float(stats.t.sf(abs(gap) / error, freedom)) for gap, error in zip(gaps, errors, strict=True)]
+    chances = [2 * float(stats.t.sf(abs(g) / e, f)) for g, e, (_, f) in zip(gaps, errors, spreads, strict=True)]
     adjusted = stats.false_discovery_control(chances)
     verdicts = []
-    for (cell, net, ours), gap, error, chance in zip(cells, gaps, errors, adjusted, strict=True):
+    for (cell, net, ours), gap, error, (_, freedom), chance in zip(cells, gaps, errors, spreads, adjusted, strict=True):
         reach = abs(gap) + float(stats.t.ppf(0.95, freedom)) * error
         word: Word = "differs" if chance < LEVEL else "agrees" if reach <= table.margin else "inconclusive"
         reason = f"ours is {gap:+.2f} {table.unit}, p = {chance:.2g}; margin {table.margin:g}, interval reaches {reach:.2f}"
         verdicts.append(Verdict(cell, net, ours, word, reason))
     return verdicts
+
+
+def _spread(table: Table, ours: Estimate, images: int) -> tuple[float, int]:
+    """Seed-to-seed spread of a cell, from its own seeds and what the size of the test set lets expect.
+
+    Not pooled over the table: a network that fails to train varies a hundred times as much as its neighbours.
+    """
+    return pooled_deviation([ours], prior_deviation(ours.mean, images) if table.metric == "test_error" else None)
 
 
 def _standard_error(table: Table, ours: Estimate, spread: float) -> float:

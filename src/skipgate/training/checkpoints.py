@@ -7,18 +7,18 @@ from typing import Any
 
 import torch
 
-from skipgate.files import Problem, write_atomically
+from skipgate.files import Problem
 
 
-def save(path: Path, state: dict[str, Any]) -> None:
-    """Write tensors and plain values; the same state gives the same bytes, whatever the file is called."""
+def to_bytes(state: dict[str, Any]) -> bytes:
+    """Tensors and plain values as a file; the same state gives the same bytes, whatever the file is called."""
     buffer = io.BytesIO()
     torch.save(state, buffer)
-    write_atomically(path, buffer.getvalue())
+    return buffer.getvalue()
 
 
 def load(path: Path, remedy: str) -> dict[str, Any]:
-    """Read what `save` wrote; a damaged file is refused. Only tensors and plain values are ever unpickled."""
+    """Read what `to_bytes` made; a damaged file is refused. Only tensors and plain values are ever unpickled."""
     try:
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:

@@ -1,5 +1,6 @@
 """The training loop: all seeds of a net, as replicas of one network."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ import torch
 from skipgate.data.batches import batches
 from skipgate.data.images import Split
 from skipgate.evaluation import evaluate, losses
+from skipgate.files import write_atomically
 from skipgate.nets.bodies import Plan, build
 from skipgate.nets.network import Network
 from skipgate.nets.weights import from_list, initialise, to_list
@@ -31,6 +33,8 @@ class State:
     seeds: range
     network: Network
     optimiser: torch.optim.Optimizer
+    seconds: float = 0.0
+    """Spent in epochs so far, before an interruption too."""
     history: History = field(default_factory=lambda: {"train_loss": [], "test_error": [], "test_loss": []})
 
 
@@ -71,18 +75,21 @@ def fit(state: State, split: Split, checkpoint: Path, watch: Callable[[History],
         _restore(state, saved)
         watch(state.history)
     for epoch in range(len(state.history["test_error"]), state.settings.recipe.epochs):
+        start = time.monotonic()
         run_epoch(state, split, epoch)
-        checkpoints.save(checkpoint, _snapshot(state))
+        state.seconds += time.monotonic() - start
+        write_atomically(checkpoint, checkpoints.to_bytes(_snapshot(state)))
         watch(state.history)
 
 
 def _snapshot(state: State) -> dict[str, Any]:
     # Random streams depend on the epoch alone, so they need no place here.
     tensors, steps = to_list(state.network), state.optimiser.state_dict()
-    return {"tensors": tensors, "optimiser": steps, "history": state.history}
+    return {"tensors": tensors, "optimiser": steps, "history": state.history, "seconds": state.seconds}
 
 
 def _restore(state: State, saved: dict[str, Any]) -> None:
     from_list(state.network, saved["tensors"])
     state.optimiser.load_state_dict(saved["optimiser"])
     state.history.update(saved["history"])
+    state.seconds = saved["seconds"]

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from skipgate.nets.gate import Gate
 from skipgate.nets.layers import BatchNorm
 from skipgate.nets.network import Network
 from skipgate.settings import Decay, Nadam, Sgd
@@ -25,10 +24,10 @@ def optimiser(network: Network, settings: Sgd | Nadam, decay: Decay) -> torch.op
 
 
 def _with_decay(network: Network, decay: Decay) -> list[tuple[nn.Parameter, bool]]:
-    found = []
+    found, of_gates = [], {id(p) for gate in network.gates for p in gate.parameters()}
     for module in network.modules():
         for name, parameter in module.named_parameters(recurse=False):
-            if isinstance(module, Gate):
+            if id(parameter) in of_gates:
                 found.append((parameter, decay.gates))
             elif isinstance(module, BatchNorm):
                 found.append((parameter, decay.norms))

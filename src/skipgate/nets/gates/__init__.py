@@ -4,19 +4,24 @@ import importlib
 import inspect
 import typing
 
+from skipgate.files import Problem
 from skipgate.nets.gate import Gate, Slot
 from skipgate.reader import construct
 from skipgate.settings import GateChoice
 
 
-def make(choice: GateChoice, slot: Slot, path: str) -> Gate:
+def make(choice: GateChoice, slot: Slot, place: str, path: str) -> Gate:
     """The chosen gate for this slot; its settings are read strictly against its constructor."""
-    kind: typing.Any = _class_in(choice.gate)
-    hints = typing.get_type_hints(kind.__init__)
-    options = _options(kind)
+    kind, where = _class_in(choice.gate), f"{path}.{place}"
+    if place not in kind.places:
+        raise Problem(f"{where}: the gate '{choice.gate}' cannot stand here, only under {' or '.join(kind.places)}")
+    hints, options = typing.get_type_hints(kind.__init__), _options(kind)
+    for name in options.keys() - hints.keys():
+        raise Problem(f"{_file(choice.gate)}: the option '{name}' needs a type")
     required = {name for name, default in options.items() if default is inspect.Parameter.empty}
+    build: typing.Any = kind
     gate: Gate = construct(
-        lambda **values: kind(slot, **values), {name: hints[name] for name in options}, required, choice.settings, path
+        lambda **values: build(slot, **values), {name: hints[name] for name in options}, required, choice.settings, where
     )
     return gate
 
@@ -34,5 +39,13 @@ def _options(kind: type[Gate]) -> dict[str, typing.Any]:
 
 def _class_in(word: str) -> type[Gate]:
     module = importlib.import_module(f"{__name__}.{word}")
-    (found,) = [c for c in vars(module).values() if isinstance(c, type) and c.__module__ == module.__name__]
-    return typing.cast(type[Gate], found)
+    found = [
+        c for c in vars(module).values() if isinstance(c, type) and issubclass(c, Gate) and c.__module__ == module.__name__
+    ]
+    if len(found) != 1:
+        raise Problem(f"{_file(word)} defines {len(found)} gates; one file holds one gate")
+    return found[0]
+
+
+def _file(word: str) -> str:
+    return f"nets/gates/{word}.py"

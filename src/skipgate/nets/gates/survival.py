@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from skipgate.nets.gate import Gate, Slot
+from skipgate.settings import between
 
 
 class Survival(Gate):
@@ -15,8 +16,11 @@ class Survival(Gate):
     replica needs it, and its running statistics stand still.
     """
 
+    places = ("T",)
+
     def __init__(self, slot: Slot, last: float = 0.5) -> None:
         super().__init__()
+        between(0, 1, last=last)
         self.probability = 1 - (slot.index + 1) / slot.count * (1 - last)
         self.dropped: Tensor
         self.register_buffer("dropped", torch.zeros(slot.replicas, dtype=torch.bool), persistent=False)

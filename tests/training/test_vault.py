@@ -1,0 +1,98 @@
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from skipgate.files import Problem
+from skipgate.training.vault import Vault
+
+FILES = {"model.pt": b"weights", "train.json": b"{}"}
+
+
+def test_an_entry_comes_back_whole(tmp_path):
+    vault = Vault(tmp_path / "vault")
+    assert vault.find("k") is None
+    entry = vault.put("k", FILES)
+    assert vault.find("k") == entry
+    assert {name: (entry / name).read_bytes() for name in FILES} == FILES
+
+
+def test_the_first_of_two_stays(tmp_path):
+    vault = Vault(tmp_path)
+    vault.put("k", FILES)
+    assert (vault.put("k", {"model.pt": b"later"}) / "model.pt").read_bytes() == b"weights"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["k"], "nothing else is left lying about"
+
+
+@pytest.mark.parametrize("damage", ["cut", "missing", "no manifest"])
+def test_a_damaged_entry_is_removed(tmp_path, damage):
+    vault = Vault(tmp_path)
+    entry = vault.put("k", FILES)
+    if damage == "cut":
+        (entry / "model.pt").write_bytes(b"weig")
+    else:
+        (entry / ("model.pt" if damage == "missing" else "manifest.json")).unlink()
+    assert vault.find("k") is None
+    assert not entry.exists()
+    vault.put("k", FILES)
+    assert vault.find("k") is not None
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_lock(tmp_path):
+    (tmp_path / ".new-k-abc").mkdir()
+    (tmp_path / ".new-other-abc").mkdir()
+    with Vault(tmp_path).lock("k"):
+        assert [p.name for p in tmp_path.glob(".new-*")] == [".new-other-abc"]
+
+
+def test_keeping_removes_the_checkpoint_and_dropping_both(tmp_path):
+    vault = Vault(tmp_path)
+    vault.checkpoint("k").parent.mkdir()
+    vault.checkpoint("k").touch()
+    vault.put("k", FILES)
+    assert not vault.checkpoint("k").exists()
+    vault.drop("k")
+    assert vault.find("k") is None
+
+
+def hold(root: Path, taken) -> None:
+    with Vault(root).lock("k"):
+        taken.set()
+        time.sleep(60)
+
+
+def test_a_lock_dies_with_its_holder(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    taken = context.Event()
+    holder = context.Process(target=hold, args=(tmp_path, taken))
+    holder.start()
+    taken.wait(60)
+    os.kill(holder.pid, signal.SIGKILL)
+    with Vault(tmp_path).lock("k"):
+        pass
+    holder.join()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 64 kB."""
+    import subprocess
+
+    folder = tmp_path / "small"
+    folder.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], check=False, capture_output=True)
+    if made.returncode:
+        pytest.skip("only root can make a small disk")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_ends_in_a_sentence_and_no_half_entry(small_disk):
+    vault = Vault(small_disk)
+    with pytest.raises(Problem, match=r"model\.pt could not be written \(No space left on device\); free some space"):
+        vault.put("k", {"model.pt": bytes(1_000_000)})
+    assert vault.find("k") is None
+    assert not list(small_disk.iterdir())
