@@ -1,3 +1,5 @@
+import subprocess
+
 import pytest
 import torch
 
@@ -14,3 +16,15 @@ def split() -> Split:
         return Images(torch.rand(24, *TOY.shape, generator=die), torch.randint(10, (24,), generator=die))
 
     return Split(some(), some())
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 64 kB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], check=False, capture_output=True)
+    if made.returncode:
+        pytest.skip("only root can make a small disk")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)

@@ -1,20 +1,14 @@
 """The pipeline as a user runs it: real commands in a small copy of the project."""
 
-import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.project import NETS, Project
 from tests.toys import ROOT
 
-NETS = ("residual-2", "gated-2")
 NEW_GATE = '''"""Half of everything."""
 
 from torch import Tensor
@@ -32,67 +26,6 @@ class Half(Gate):
     def forward(self, x: Tensor, f: Tensor, t: Tensor | float | None = None) -> float:
         return self.share
 '''
-
-
-class Project:
-    """A copy of the project with two small nets, and commands run in it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        for name in ("src", "pipeline", "papers"):
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-        for name in ("dvc.yaml", "params.yaml", "requirements.lock", ".gitignore"):
-            shutil.copy(ROOT / name, folder)
-        (folder / "README.md").write_text("<!-- verdicts -->\n<!-- /verdicts -->\n")
-
-        def shrink(settings):
-            settings["nets"] = {net: {**settings["nets"][net], "seeds": 2} for net in NETS}
-            settings["recipes"]["digits-dense"]["epochs"] = 3
-
-        self.edit_params(shrink)
-        paper = yaml.safe_load((folder / "papers" / "gresnet.yaml").read_text())
-        for table in paper["tables"].values():
-            for cell in table["cells"]:
-                cell["nets"] = [net for net in cell["nets"] if net in NETS]
-        (folder / "papers" / "gresnet.yaml").write_text(yaml.safe_dump(paper))
-
-    def edit_params(self, change) -> None:
-        file = self.folder / "params.yaml"
-        settings = yaml.safe_load(file.read_text())
-        change(settings)
-        file.write_text(yaml.safe_dump(settings, sort_keys=False))
-
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        bin_folder = Path(sys.executable).parent
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(self.folder / "src"),
-            "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
-            "DVC_NO_ANALYTICS": "1",
-        }
-        return subprocess.Popen(
-            words, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-
-    def run(self, *words: str, code: int = 0) -> str:
-        process = self.start(*words)
-        output, _ = process.communicate(timeout=300)
-        assert process.returncode == code, output
-        return output
-
-    def stage(self, name: str, *words: str, code: int = 0) -> str:
-        return self.run("python", "-m", f"pipeline.{name}", *words, code=code)
-
-    def repro(self, target: str) -> list[str]:
-        """The stages that `dvc repro` ran."""
-        output = self.run("dvc", "repro", target)
-        return [line.split("'")[1] for line in output.splitlines() if line.startswith("Running stage")]
-
-    def spec(self, net: str) -> dict:
-        return json.loads((self.folder / "specs" / f"{net}.json").read_text())
-
-    def result(self, name: str) -> dict:
-        return json.loads((self.folder / "results" / "digits" / name).read_text())
 
 
 @pytest.fixture
@@ -204,7 +137,7 @@ def test_a_bad_setting_ends_in_one_sentence_and_leaves_the_specs_alone(project):
     ("words", "message"),
     [
         (["train", "gatd-2"], "skipgate: specs/gatd-2.json is not there; run: dvc repro specify"),
-        (["fetch", "mnits"], "skipgate: params.yaml has no data set 'mnits'; use one of: digits"),
+        (["fetch", "mnits"], "skipgate: params.yaml has no data set 'mnits'; did you mean 'mnist'?"),
         (["report", "digit"], "skipgate: params.yaml has no study 'digit'; did you mean 'digits'?"),
         (["probe", "gated-2"], "skipgate: specs/gated-2.json is not there; run: dvc repro specify"),
     ],

@@ -7,8 +7,8 @@ from typing import Literal
 
 from skipgate import paths
 from skipgate.files import Problem, read_yaml
-from skipgate.reader import nearest, read
-from skipgate.settings import Body, Dataset, GateChoice, Recipe, positive
+from skipgate.reader import nearest, positive, read
+from skipgate.settings import Body, Dataset, GateChoice, Recipe
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 

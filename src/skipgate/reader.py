@@ -19,6 +19,20 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"did you mean '{close[0]}'?" if close else f"use one of: {', '.join(choices)}"
 
 
+def positive(**numbers: float) -> None:
+    """Refuse numbers that are not above 0."""
+    for name, number in numbers.items():
+        if number <= 0:
+            raise ValueError(f"{name} must be above 0, found {number}")
+
+
+def between(low: float, high: float, **numbers: float) -> None:
+    """Refuse numbers outside a range."""
+    for name, number in numbers.items():
+        if not low <= number <= high:
+            raise ValueError(f"{name} must be between {low:g} and {high:g}, found {number:g}")
+
+
 def read(kind: Any, value: Any, path: str) -> Any:
     """Read `value` as `kind`: a dataclass, a number, a word, a Literal, a tuple, a mapping or a union of these."""
     origin = typing.get_origin(kind)

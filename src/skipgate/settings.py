@@ -5,30 +5,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from skipgate.files import Problem
-from skipgate.reader import nearest
+from skipgate.reader import between, nearest, positive
 
 GATES = sorted(p.stem for p in (Path(__file__).parent / "nets" / "gates").glob("*.py") if p.stem != "__init__")
-
-
-def positive(**numbers: float) -> None:
-    """Refuse numbers that are not above 0."""
-    for name, number in numbers.items():
-        if number <= 0:
-            raise ValueError(f"{name} must be above 0, found {number}")
-
-
-def between(low: float, high: float, **numbers: float) -> None:
-    """Refuse numbers outside a range."""
-    for name, number in numbers.items():
-        if not low <= number <= high:
-            raise ValueError(f"{name} must be between {low:g} and {high:g}, found {number:g}")
 
 
 @dataclass(frozen=True)
 class Dataset:
     """A labelled set of images: where it comes from and what its decoded bytes must hash to."""
 
-    kind: Literal["digits"]
+    kind: Literal["digits", "mnist"]
     shape: tuple[int, int, int]
     classes: int
     top: int
@@ -36,6 +22,11 @@ class Dataset:
     test: int
     """How many images the test set has."""
     sha256: str
+    """Of the decoded arrays."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Raw files with their SHA-256: training images and labels, test images and labels."""
+    package: str = ""
+    """Where the npm registry has them."""
 
 
 @dataclass(frozen=True)

@@ -76,20 +76,6 @@ def test_a_lock_dies_with_its_holder(tmp_path):
     holder.join()
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 64 kB."""
-    import subprocess
-
-    folder = tmp_path / "small"
-    folder.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], check=False, capture_output=True)
-    if made.returncode:
-        pytest.skip("only root can make a small disk")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
 def test_a_full_disk_ends_in_a_sentence_and_no_half_entry(small_disk):
     vault = Vault(small_disk)
     with pytest.raises(Problem, match=r"model\.pt could not be written \(No space left on device\); free some space"):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from skipgate.nets.gate import Gate, Slot
-from skipgate.settings import between
+from skipgate.reader import between
 
 
 class Survival(Gate):

@@ -1,0 +1,97 @@
+"""The same files from a Ray cluster of two nodes on this machine, also when workers, nodes and drivers die."""
+
+import os
+import signal
+import time
+from types import SimpleNamespace
+
+import psutil
+import pytest
+from ray.cluster_utils import Cluster
+
+from skipgate.fanout import cluster as engine
+from skipgate.specs import Spec, resolve
+from tests.project import Project
+from tests.test_fanout import checkpoints, files, finish, wait_for
+
+pytestmark = pytest.mark.xdist_group("ray")  # in one process, after one another
+
+
+@pytest.fixture
+def cluster():
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made.second = made.add_node(num_cpus=1)
+    made.wait_for_nodes()
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    return files(studied(Project(tmp_path_factory.mktemp("expected"), epochs=40)))
+
+
+def studied(project):
+    project.run("git", "init", "--quiet")
+    project.run("dvc", "init", "--quiet")
+    project.repro("report@digits")
+    return project
+
+
+@pytest.fixture
+def project(tmp_path):
+    made = Project(tmp_path, epochs=40)
+    made.run("git", "init", "--quiet")
+    made.run("dvc", "init", "--quiet")
+    return made
+
+
+def workers():
+    """Processes that run a training task now."""
+    return [p for p in psutil.process_iter(["cmdline"]) if any("ray::work" in word for word in p.info["cmdline"] or ())]
+
+
+def test_two_nodes_make_the_same_files_and_leave_dvc_nothing_to_train(cluster, project, expected):
+    output = project.fanout("--engine", "ray", "--address", cluster.address)
+    assert "2 of 2 nets trained: 100%" in output
+    assert finish(project) == expected
+
+
+def test_a_killed_worker_a_lost_node_and_a_killed_driver_cost_time_only(cluster, project, expected):
+    def start():
+        return project.start(
+            "python", "-m", "pipeline.fanout", "report@digits", "--engine", "ray", "--address", cluster.address
+        )
+
+    driver = start()
+    wait_for(lambda: len(checkpoints(project)) == 2)
+    driver.send_signal(signal.SIGKILL)
+    driver.communicate()
+    wait_for(lambda: not workers())
+    driver = start()
+    wait_for(lambda: len(workers()) == 2)
+    os.kill(workers()[0].pid, signal.SIGKILL)
+    time.sleep(2)
+    cluster.remove_node(cluster.second, allow_graceful=False)
+    output, _ = driver.communicate(timeout=300)
+    assert driver.returncode == 0, output
+    assert finish(project) == expected
+
+
+def test_where_the_vault_cannot_be_seen_the_files_travel_back(tmp_path, monkeypatch):
+    from skipgate import params
+    from tests.toys import ROOT
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
+    settings = resolve(params.load(ROOT / "params.yaml"), "gated-2")
+    spec = Spec("gated-2", "digits", "digits", settings, 1, "a-digest")
+    told = []
+    news = SimpleNamespace(tell=SimpleNamespace(remote=lambda net, now: told.append((net, now["epoch"]))))
+    shared = (str(tmp_path / "not-here"), ".shared-x")
+    sent = engine.work(spec, shared, news)
+    assert sorted(sent) == ["model.pt", "run.json", "train.json"]
+    assert told[-1] == ("gated-2", settings.recipe.epochs)
+    told.clear()
+    assert engine.work(spec, shared, news) == sent, "that machine's own vault has it now"
+    assert told == []
+    assert len(list((tmp_path / "elsewhere" / "skipgate" / "data").glob("*/whole"))) == 1
