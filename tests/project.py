@@ -43,7 +43,7 @@ class Project:
         change(settings)
         file.write_text(yaml.safe_dump(settings, sort_keys=False))
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
+    def start(self, *words: str, output: int = subprocess.PIPE) -> subprocess.Popen[str]:
         bin_folder = Path(sys.executable).parent
         environment = {
             **os.environ,
@@ -52,9 +52,7 @@ class Project:
             "DVC_NO_ANALYTICS": "1",
             **self.environment,
         }
-        return subprocess.Popen(
-            words, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
+        return subprocess.Popen(words, cwd=self.folder, env=environment, stdout=output, stderr=subprocess.STDOUT, text=True)
 
     def run(self, *words: str, code: int = 0) -> str:
         process = self.start(*words)

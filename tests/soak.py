@@ -1,0 +1,97 @@
+"""Kill workers and drivers of a fan-out at random, many times, and compare what is left with an undisturbed run.
+
+    python -m tests.soak --kills 200
+
+needs the digits study trained in this project's own vault (make repro); it works in a temporary copy of the project.
+"""
+
+import argparse
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+from tests.project import Project
+from tests.toys import ROOT
+
+FILES = ("model.pt", "train.json")
+
+
+def entries(vault: Path) -> dict[str, tuple[bytes, ...]]:
+    """Finished trainings, without their provenance."""
+    found = [entry for entry in vault.glob("*-*") if entry.is_dir() and not entry.name.startswith(".")]
+    return {entry.name: tuple((entry / name).read_bytes() for name in FILES) for entry in found}
+
+
+def whole_project(folder: Path) -> Project:
+    """A copy with every net of the study, not the two small ones of the tests."""
+    project = Project(folder)
+    shutil.copy(ROOT / "params.yaml", folder)
+    shutil.copytree(ROOT / "papers", folder / "papers", dirs_exist_ok=True)
+    shutil.copytree(ROOT / "specs", folder / "specs")
+    project.run("git", "init", "--quiet")
+    project.run("dvc", "init", "--quiet")
+    project.run("dvc", "repro", "--quiet", "specify", "fetch@digits")
+    return project
+
+
+def start(project: Project) -> subprocess.Popen[str]:
+    # Nobody reads what it says, and a full pipe would stop it.
+    return project.start("python", "-m", "pipeline.fanout", "report@digits", "--jobs", "2", output=subprocess.DEVNULL)
+
+
+def orphans(project: Project) -> list[psutil.Process]:
+    """Workers that have outlived their driver."""
+    return [p for p in psutil.process_iter(["cwd"]) if p.info["cwd"] == str(project.folder)]
+
+
+def kill_one(driver: subprocess.Popen[str], die: random.Random) -> bool:
+    """Kill the driver once in ten times, else a worker, if there is one."""
+    try:
+        workers = psutil.Process(driver.pid).children()
+    except psutil.NoSuchProcess:
+        return False
+    victim = driver.pid if die.random() < 0.1 or not workers else die.choice(workers).pid
+    try:
+        psutil.Process(victim).send_signal(signal.SIGKILL)
+    except psutil.NoSuchProcess:
+        return False
+    return True
+
+
+def soak(kills: int, seed: int) -> None:
+    reference, die, done, rounds, seen = entries(ROOT / ".vault"), random.Random(seed), 0, 0, 0  # noqa: S311
+    assert reference, "the project's vault is empty; run: make repro"
+    with tempfile.TemporaryDirectory() as folder:
+        project = whole_project(Path(folder))
+        vault = project.folder / ".vault"
+        while done < kills or rounds == 0:
+            driver = start(project)
+            while driver.poll() is None:
+                time.sleep(die.uniform(0.2, 6.0))
+                if done < kills:
+                    done += kill_one(driver, die)
+                kept = entries(vault)
+                assert len(kept) >= seen, "a finished training was lost"
+                assert all(kept[key] == reference[key] for key in kept), "a training differs from the undisturbed one"
+                seen = len(kept)
+            driver.wait()
+            print(f"{done} kills, {seen} of {len(reference)} trainings, {rounds} rounds", flush=True)  # noqa: T201
+            if seen == len(reference):
+                rounds, seen = rounds + 1, 0
+                psutil.wait_procs(orphans(project))
+                shutil.rmtree(vault)
+    print(f"{done} kills over {rounds} rounds of the study: nothing lost, every training the same bytes")  # noqa: T201
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    words = parser.parse_args()
+    soak(words.kills, words.seed)
