@@ -10,7 +10,7 @@ export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 
 .DEFAULT_GOAL := help
-.PHONY: help setup repro report test lint check freeze ui bench again lock clean
+.PHONY: help setup repro report test lint audit check freeze ui bench soak again lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ lint: $(READY) ## check style and types
 	ruff format --check .
 	mypy
 
+audit: $(READY) ## look the locked packages up in the vulnerability database, where it can be reached
+	python -m pipeline.audit
+
 check: $(READY) ## compare the study with its frozen numbers, after training what is missing
 	dvc repro report@$(STUDY)
 	python -m pipeline.check $(STUDY)
@@ -59,6 +62,9 @@ ui: $(READY) ## open the MLflow UI on this machine, with every run in it
 
 bench: $(READY) ## measure the training loop against a plain PyTorch loop
 	python -m pipeline.bench
+
+soak: $(READY) ## kill trainings 200 times at random and compare what is left
+	python -m tests.soak
 
 again: $(READY) ## train and probe one net from scratch: make again NET=gated-10
 	python -m pipeline.forget $(NET)

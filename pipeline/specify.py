@@ -5,7 +5,7 @@ from tqdm import tqdm
 from pipeline.stage import run
 from skipgate import params, paths
 from skipgate.behaviour import specify
-from skipgate.files import write_json
+from skipgate.files import write_atomically, write_json
 
 
 def main() -> None:
@@ -15,6 +15,7 @@ def main() -> None:
     for net, (train, probe) in specs.items():
         write_json(paths.spec_file(net), train)
         write_json(paths.probe_spec_file(net), probe)
+    write_atomically(paths.CHECKED, b"The names in params.yaml are safe to stand in a command.\n")
     for file in [*paths.SPECS.glob("*.json"), *paths.PROBE_SPECS.glob("*.json")]:
         if file.stem not in specs:
             file.unlink()

@@ -11,7 +11,7 @@ from ray.cluster_utils import Cluster
 
 from skipgate.fanout import cluster as engine
 from skipgate.specs import Spec, resolve
-from tests.project import Project
+from tests.project import NETS, Project
 from tests.test_fanout import checkpoints, files, finish, wait_for
 
 pytestmark = pytest.mark.xdist_group("ray")  # in one process, after one another
@@ -34,7 +34,7 @@ def expected(tmp_path_factory):
 def studied(project):
     project.run("git", "init", "--quiet")
     project.run("dvc", "init", "--quiet")
-    project.repro("report@digits")
+    project.run("dvc", "repro", *(f"train@{net}" for net in NETS))
     return project
 
 

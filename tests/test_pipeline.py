@@ -1,5 +1,6 @@
 """The pipeline as a user runs it: real commands in a small copy of the project."""
 
+import os
 import shutil
 import signal
 import time
@@ -151,6 +152,37 @@ def test_training_without_data_says_how_to_fetch_them(project):
     output = project.stage("train", "gated-2", code=1)
     assert output.splitlines()[-1].endswith("train_images.npy is missing or damaged; run: dvc repro -f -s fetch@digits")
     assert not (project.folder / "results").exists()
+
+
+@pytest.mark.parametrize("section", ["nets", "data", "studies"])
+@pytest.mark.parametrize("name", ["$(touch evil)", "../evil", "a; touch evil"])
+def test_a_name_that_is_a_command_runs_nothing(project, section, name):
+    project.run("git", "init", "--quiet")
+    project.run("dvc", "init", "--quiet")
+    project.edit_params(lambda s: s[section].update({name: next(iter(s[section].values()))}))
+    process = project.start("dvc", "repro")
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode != 0, output
+    assert not [*project.folder.rglob("evil*"), *project.folder.parent.glob("evil*")]
+
+
+def test_a_result_tells_nothing_of_the_machines_owner(project):
+    project.environment["SECRET_TOKEN"] = "hunter2"  # noqa: S105
+    project.stage("specify")
+    project.stage("fetch", "digits")
+    project.stage("train", "gated-2")
+    run = project.result("gated-2.run.json")
+    assert sorted(run) == sorted(
+        ["net", "digest", "commit", "lock", "python", "torch", "machine", "device", "threads", "seconds"]
+    )
+    written = b"".join(
+        f.read_bytes()
+        for folder in ("results", "models", ".vault")
+        for f in (project.folder / folder).rglob("*")
+        if f.is_file()
+    )
+    for secret in ("hunter2", str(project.folder), os.uname().nodename):
+        assert secret.encode() not in written
 
 
 def test_removing_a_net_removes_its_specs(project):

@@ -10,6 +10,7 @@ REPORTS = Path("reports")
 RESULTS = Path("results")
 SPECS = Path("specs")
 PROBE_SPECS = SPECS / "probes"
+CHECKED = SPECS / "checked.txt"
 
 
 def data_folder(name: str) -> Path:

@@ -1,5 +1,6 @@
 """Tasks on a Ray cluster. Ray finds the places, watches the machines and tries again; nothing of that is done here."""
 
+import socket
 import tempfile
 import uuid
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ from skipgate.training.vault import Vault, key_of
 
 RETRIES = 3
 POLL = 0.5
+SECONDS = 5.0
+NOBODY = "no Ray cluster answers at {}; start one with: ray start --head"
 
 
 class News:
@@ -68,17 +71,28 @@ def run(tasks: Sequence[Task], address: str | None, vault: Vault, board: Board) 
     """Train all on the cluster at `address`, or the one that RAY_ADDRESS names."""
     vault.root.mkdir(parents=True, exist_ok=True)
     marker = vault.root / f".shared-{uuid.uuid4().hex}"
+    if address:
+        _knock(address)
     code = {"py_modules": [str(Path(skipgate.__file__).parent)]}  # every machine runs the driver's code
     try:
         ray.init(address=address or "auto", runtime_env=code, log_to_driver=False, configure_logging=False)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        raise Problem(f"no Ray cluster answers at {address or 'RAY_ADDRESS'}; start one with: ray start --head") from error
+        raise Problem(NOBODY.format(address or "RAY_ADDRESS")) from error
     try:
         marker.touch()
         _drive(tasks, (str(vault.root.absolute()), marker.name), vault, board)
     finally:
         marker.unlink(missing_ok=True)
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Ray itself waits for minutes before it says that nobody is there."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=SECONDS).close()
+    except (OSError, ValueError) as error:
+        raise Problem(NOBODY.format(address)) from error
 
 
 def _drive(tasks: Sequence[Task], shared: tuple[str, str], vault: Vault, board: Board) -> None:

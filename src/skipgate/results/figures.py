@@ -106,9 +106,10 @@ def _curve(metric: str) -> Draw:
     def draw(panel: Axes, result: Result, colour: str, _: str) -> None:
         columns = np.array(result.curve(metric), dtype=float).T
         _band(panel, range(1, len(columns) + 1), columns, colour)
-        panel.set_yscale("log")
-        panel.yaxis.set_major_formatter(FormatStrFormatter("%g"))
-        panel.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
+        if np.any(columns > 0):  # where every seed has diverged there is nothing to scale
+            panel.set_yscale("log")
+            panel.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+            panel.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
 
     return draw
 
