@@ -19,8 +19,8 @@ from skipgate.results.store import Result, Study
 
 mpl.use("Agg")  # figures are files; no window is ever opened
 
-Draw = Callable[[Axes, Result, str, str], None]
-"""Draws one net into a panel, in a colour, under a label."""
+Draw = Callable[[Axes, Result, str], None]
+"""Draws one net into a panel, in a colour."""
 
 COLOURS = {
     "plain": "#777777",
@@ -51,7 +51,7 @@ def draw_net(result: Result, file: Path) -> None:
     """All figures of one net as the panels of one picture."""
     figure, axes = plt.subplots(2, 3, figsize=(11, 6), layout="constrained")
     for panel, (draw, labels, _) in zip(axes.flat, FIGURES.values(), strict=True):
-        draw(panel, result, COLOURS["residual"], "")
+        draw(panel, result, COLOURS["residual"])
         panel.set_ylabel(labels[1])
         _finish(panel, labels[0])
     figure.suptitle(f"{result.spec.net} ({BAND})")
@@ -68,7 +68,9 @@ def _finish(panel: Axes, label: str) -> None:
     elif label in COUNTED:
         panel.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
         last = max(float(np.max(line.get_xdata())) for line in panel.lines)
-        panel.set_xlim(0.5, last + 0.5)  # a single block would otherwise stand on an axis of fractions
+        panel.set_xlim(0.5, last + 0.5)
+        if last < 3:  # the locator has no whole numbers for so few
+            panel.set_xticks(range(1, round(last) + 1))
 
 
 def _save(figure: Figure, file: Path) -> None:
@@ -86,7 +88,7 @@ def _panels(groups: dict[str, list[Result]], draw: Draw, labels: tuple[str, str]
         for result in results:
             label = family(result.spec)
             shown.setdefault(label, COLOURS.get(label) or OTHERS[len(shown.keys() - COLOURS.keys()) % len(OTHERS)])
-            draw(panel, result, shown[label], label)
+            draw(panel, result, shown[label])
         panel.set_title(title)
         _finish(panel, labels[0])
     axes[0][0].set_ylabel(labels[1])
@@ -95,15 +97,21 @@ def _panels(groups: dict[str, list[Result]], draw: Draw, labels: tuple[str, str]
     return figure
 
 
+def _summary(rows: npt.ArrayLike) -> list[npt.NDArray[np.float64]]:
+    """Mean, smallest and largest of each row ([x][seed]) over the seeds that have a number; NaN where none has."""
+    values = np.ma.masked_invalid(np.array(rows, dtype=float))
+    return [np.ma.filled(values.mean(1), np.nan), np.ma.filled(values.min(1), np.nan), np.ma.filled(values.max(1), np.nan)]
+
+
 def _band(panel: Axes, x: Sequence[float], rows: npt.ArrayLike, colour: str, style: str = "-") -> None:
-    """A line through the mean of `rows` ([x][seed]) and a band from the smallest to the largest seed."""
-    values = np.array(rows, dtype=float)
-    panel.plot(x, np.nanmean(values, axis=1), style, color=colour, linewidth=1.5)
-    panel.fill_between(x, np.nanmin(values, axis=1), np.nanmax(values, axis=1), color=colour, alpha=0.15, linewidth=0)
+    """A line through the mean and a band from the smallest to the largest seed."""
+    mean, low, high = _summary(rows)
+    panel.plot(x, mean, style, color=colour, linewidth=1.5)
+    panel.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
 def _curve(metric: str) -> Draw:
-    def draw(panel: Axes, result: Result, colour: str, _: str) -> None:
+    def draw(panel: Axes, result: Result, colour: str) -> None:
         columns = np.array(result.curve(metric), dtype=float).T
         _band(panel, range(1, len(columns) + 1), columns, colour)
         if np.any(columns > 0):  # where every seed has diverged there is nothing to scale
@@ -114,32 +122,30 @@ def _curve(metric: str) -> Draw:
     return draw
 
 
-def _gates(panel: Axes, result: Result, colour: str, _: str) -> None:
+def _gates(panel: Axes, result: Result, colour: str) -> None:
     values = result.parts["gates"]["T"]
     _band(panel, range(1, len(values) + 1), values, colour, ".-")
 
 
-def _lesion(panel: Axes, result: Result, colour: str, _: str) -> None:
+def _lesion(panel: Axes, result: Result, colour: str) -> None:
     part = result.parts["lesion"]
     _band(panel, range(1, len(part["without"]) + 1), part["without"], colour, ".-")
-    panel.axhline(float(np.nanmean(np.array(part["whole"], dtype=float))), color=colour, linewidth=0.8, linestyle=":")
+    panel.axhline(float(_summary([part["whole"]])[0][0]), color=colour, linewidth=0.8, linestyle=":")
 
 
-def _prune(panel: Axes, result: Result, colour: str, _: str) -> None:
+def _prune(panel: Axes, result: Result, colour: str) -> None:
     part = result.parts["prune"]
     random = np.array(part["random"], dtype=float)
     removed = np.linspace(0, 100, random.shape[1]).tolist()
     _band(panel, removed, np.concatenate(list(random), axis=1), colour)
     if part["smallest"] is not None:
-        smallest = np.array(part["smallest"], dtype=float)
-        panel.plot(removed, np.nanmean(smallest, axis=1), "--", color=colour, linewidth=1.5)
+        panel.plot(removed, _summary(part["smallest"])[0], "--", color=colour, linewidth=1.5)
 
 
-def _shuffle(panel: Axes, result: Result, colour: str, _: str) -> None:
+def _shuffle(panel: Axes, result: Result, colour: str) -> None:
     part = result.parts["shuffle"]
     if part["tau"]:
-        errors = np.array(part["errors"], dtype=float)
-        mean, low, high = np.nanmean(errors, axis=1), np.nanmin(errors, axis=1), np.nanmax(errors, axis=1)
+        mean, low, high = _summary(part["errors"])
         panel.errorbar(part["tau"], mean, (mean - low, high - mean), fmt="o", color=colour, markersize=4, elinewidth=0.8)
 
 

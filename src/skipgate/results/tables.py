@@ -1,9 +1,8 @@
 """Tables in Markdown, every number linked to the file it comes from."""
 
 from collections.abc import Sequence
+from statistics import median
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from skipgate import paths
@@ -70,29 +69,32 @@ def probes(study: Study) -> str:
     rows: list[dict[str, object]] = []
     for net, result in study.results.items():
         lesion, prune, shuffle = (result.parts[kind] for kind in ("lesion", "prune", "shuffle"))
-        without, half = np.array(lesion["without"], dtype=float), (len(lesion["without"]) + 1) // 2
-        at_half = [order[half] for order in prune["random"]]
-        smallest = estimate(prune["smallest"][half]) if prune["smallest"] else None
-        moved = [row for tau, row in zip(shuffle["tau"], shuffle["errors"], strict=True) if tau < 1]
-        shuffled = estimate([e for row in moved for e in row])
+        without = [e.mean for e in map(estimate, lesion["without"]) if e is not None]
+        half = (len(lesion["without"]) + 1) // 2
+        at_random = [error for order in prune["random"] for error in order[half]]
+        smallest = prune["smallest"][half] if prune["smallest"] else []
+        pairs = zip(shuffle["tau"], shuffle["errors"], strict=True)
+        shuffled = [error for tau, errors in pairs if tau < 1 for error in errors]
         rows.append(
             {
                 "net": f"`{net}`",
                 "whole": _linked(estimate(lesion["whole"]) or "diverged", result, "lesion"),
-                "one block removed: median": _linked(f"{np.nanmedian(_means(without)):.2f}", result, "lesion"),
-                "worst": _linked(f"{np.nanmax(_means(without)):.2f}", result, "lesion"),
-                "half removed at random": _linked(f"{np.nanmean(np.array(at_half, dtype=float)):.2f}", result, "prune"),
-                "half removed, smallest gate first": _linked(f"{smallest.mean:.2f}", result, "prune") if smallest else "-",
-                "shuffled": _linked(f"{shuffled.mean:.2f}", result, "shuffle") if shuffled else "-",
+                "one block removed: median": _linked(f"{median(without):.2f}" if without else "diverged", result, "lesion"),
+                "worst": _linked(f"{max(without):.2f}" if without else "diverged", result, "lesion"),
+                "half removed at random": _mean(at_random, result, "prune"),
+                "half removed, smallest gate first": _mean(smallest, result, "prune"),
+                "shuffled": _mean(shuffled, result, "shuffle"),
             }
         )
     return markdown(rows)
 
 
-def _means(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Mean over the seeds that have a number, row by row."""
-    kept = rows[:, ~np.isnan(rows).all(axis=0)]
-    return np.nanmean(kept, axis=1) if kept.size else np.full(len(rows), np.nan)
+def _mean(errors: Sequence[float | None], result: Result, kind: str) -> str:
+    """The mean of the errors there are; a dash where the probe does not apply."""
+    if not errors:
+        return "-"
+    found = estimate(errors)
+    return _linked(f"{found.mean:.2f}" if found else "diverged", result, kind)
 
 
 def origins(study: Study) -> str:
