@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skipgate import paths, specs
@@ -61,8 +60,3 @@ def _seconds(spec: Spec) -> float:
         return float(read_json(file, "train it").get("seconds", 0.0))
     recipe = spec.settings.recipe
     return spec.parameters * recipe.epochs * spec.settings.seeds / 1e5
-
-
-def total_seconds(tasks: Sequence[Task]) -> float:
-    """One after the other."""
-    return sum(task.seconds for task in tasks)
