@@ -11,6 +11,7 @@ from ray.cluster_utils import Cluster
 
 from skipgate.fanout import cluster as engine
 from skipgate.specs import Spec, resolve
+from skipgate.training import checkpoints as checkpoint
 from tests.project import NETS, Project
 from tests.test_fanout import checkpoints, files, finish, wait_for
 
@@ -76,6 +77,23 @@ def test_a_killed_worker_a_lost_node_and_a_killed_driver_cost_time_only(cluster,
     output, _ = driver.communicate(timeout=300)
     assert driver.returncode == 0, output
     assert finish(project) == expected
+
+
+def test_what_processes_left_half_done_a_cluster_finishes(cluster, project, expected):
+    driver = project.start("python", "-m", "pipeline.fanout", "report@digits", "--jobs", "2")
+    wait_for(lambda: len(checkpoints(project)) == 2)
+    for process in [*psutil.Process(driver.pid).children(), psutil.Process(driver.pid)]:
+        process.kill()
+    driver.communicate()
+    for file in checkpoints(project):  # marked, to see that they are what the cluster goes on from
+        state = checkpoint.load(file, "it was just written")
+        state["history"]["test_error"][0] = [77.0, 77.0]
+        file.write_bytes(checkpoint.to_bytes(state))
+    project.fanout("--engine", "ray", "--address", cluster.address)
+    models = {name: content for name, content in finish(project).items() if name.endswith(".pt")}
+    assert models == {name: content for name, content in expected.items() if name.endswith(".pt")}
+    for net in NETS:
+        assert [column[0] for column in project.result(f"{net}.train.json")["metrics"]["test_error"]] == [77.0, 77.0]
 
 
 def test_where_the_vault_cannot_be_seen_the_files_travel_back(tmp_path, monkeypatch):
