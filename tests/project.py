@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -52,7 +53,16 @@ class Project:
             "DVC_NO_ANALYTICS": "1",
             **self.environment,
         }
-        return subprocess.Popen(words, cwd=self.folder, env=environment, stdout=output, stderr=subprocess.STDOUT, text=True)
+        return subprocess.Popen(
+            words,
+            cwd=self.folder,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            text=True,
+            # A shell that runs the tests in the background has them ignore Ctrl-C, and children would inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
 
     def run(self, *words: str, code: int = 0) -> str:
         process = self.start(*words)
