@@ -1,7 +1,7 @@
 # Two commands do everything: `make repro` and `make test`. Both install what they need into .venv first.
 PYTHON ?= python3
 STUDY ?= digits
-JOBS ?= 1
+JOBS ?= 2
 PORT ?= 5000
 READY := .venv/.ready
 

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import IO
 
 from skipgate.fanout.board import Board
@@ -87,8 +88,8 @@ class Pool:
 def _environment(place: int, jobs: int) -> dict[str, str]:
     """One GPU a place, where the machine has several; a caller's own choice of GPUs is shared out."""
     visible = [gpu for gpu in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if gpu]
-    gpu = visible[place % len(visible)] if visible else str(place)
-    return {**os.environ, "CUDA_VISIBLE_DEVICES": gpu} if jobs > 1 else dict(os.environ)
+    gpus = visible or [str(i) for i in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))]
+    return {**os.environ, "CUDA_VISIBLE_DEVICES": gpus[place % len(gpus)]} if gpus and jobs > 1 else dict(os.environ)
 
 
 def _pin(pid: int, place: int, jobs: int) -> None:
