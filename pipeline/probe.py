@@ -12,10 +12,11 @@ from skipgate.training.job import load_trained
 
 
 def main(net: str) -> None:
-    spec, settings = specs.load(net), params.load().probes
+    spec, known = specs.load(net), params.load()
+    settings = known.probes[known.nets[net].probes]
     network, device = load_trained(spec, paths.model_file(spec.study, net))
     recipe = spec.settings.recipe
-    images = load(paths.data_folder(spec.dataset), spec.settings.data, recipe.pixels, device).test
+    images = load(paths.data_folder(spec.dataset), spec.settings.data, recipe.pixels, device).test.first(settings.images)
     subject = Subject(network, images, recipe.evaluation_batch)
     names = {
         "net": net,

@@ -41,10 +41,11 @@ def specify(params: Params, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     full = _structure(settings, f"params.nets.{name}")
     subject, trace = _twin(settings)
     trace = _settled(trace, name)
-    probes = {kind: probe(subject, params.probes) for kind, probe in PROBES.items()}
+    probing = params.probes[net.probes]
+    probes = {kind: probe(subject, probing) for kind, probe in PROBES.items()}
     train = {"net": name, "study": net.study, "dataset": net.data, **full, "behaviour": trace, "settings": plain(settings)}
     train["digest"] = digest_of(settings, full, trace)
-    return train, {"net": name, "digest": digest_of(params.probes, rounded(probes))}
+    return train, {"net": name, "digest": digest_of(probing, rounded(probes))}
 
 
 def _with_gate_defaults(settings: Settings) -> Settings:

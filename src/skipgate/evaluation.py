@@ -17,6 +17,10 @@ class Images:
     def __len__(self) -> int:
         return len(self.y)
 
+    def first(self, count: int) -> "Images":
+        """The first so many; 0 means all."""
+        return Images(self.x[: count or None], self.y[: count or None])
+
 
 def losses(logits: Tensor, labels: Tensor) -> Tensor:
     """Cross entropy of each replica: (replica, batch, class) and (replica, batch) to (replica,)."""

@@ -24,6 +24,7 @@ class Net:
     T: GateChoice
     C: GateChoice
     seeds: int
+    probes: str = "usual"
 
     def __post_init__(self) -> None:
         positive(seeds=self.seeds)
@@ -34,7 +35,10 @@ class Probes:
     """How much the probes draw."""
 
     prune_orders: int
+    """Random orders of removing blocks, each shared by all seeds."""
     shuffle_draws: int
+    images: int = 0
+    """Probe on the first so many test images only; 0 means all."""
 
     def __post_init__(self) -> None:
         positive(prune_orders=self.prune_orders)
@@ -63,7 +67,7 @@ class Params:
     recipes: dict[str, Recipe]
     bodies: dict[str, Body]
     nets: dict[str, Net]
-    probes: Probes
+    probes: dict[str, Probes]
     studies: dict[str, Study]
 
     def nets_of(self, study: str) -> dict[str, Net]:
@@ -80,7 +84,7 @@ def load(file: Path = paths.PARAMS) -> Params:
 
 def _check_names(params: Params) -> None:
     """Names become file names and words of a command, so they are plain; references must lead somewhere."""
-    for section in ("data", "recipes", "bodies", "nets", "studies"):
+    for section in ("data", "recipes", "bodies", "nets", "probes", "studies"):
         for name in getattr(params, section):
             if not isinstance(name, str) or not NAME.fullmatch(name):
                 raise Problem(f"params.{section}: the name {name!r} must be of small letters, digits and single hyphens")
@@ -90,6 +94,7 @@ def _check_names(params: Params) -> None:
             ("data", params.data),
             ("body", params.bodies),
             ("recipe", params.recipes),
+            ("probes", params.probes),
         ):
             word = getattr(net, key)
             if word not in known:

@@ -1,5 +1,6 @@
 """How a net may be built and trained: the values of `params.yaml`, as frozen dataclasses that say what they mean."""
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -132,6 +133,8 @@ class Recipe:
     pixels: Pixels = "unit"
     decay: Decay = field(default_factory=Decay)
     augment: Augment = field(default_factory=Augment)
+    images: int = 0
+    """Train on the first so many images only; 0 means all."""
     evaluation_batch: int = 1000
     """A gate that looks at the whole mini-batch (epsilon) must be tested on batches of the size it was trained on."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -140,6 +143,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         positive(epochs=self.epochs, batch=self.batch, evaluation_batch=self.evaluation_batch, threads=self.threads)
+        between(0, math.inf, images=self.images)
 
 
 @dataclass(frozen=True)

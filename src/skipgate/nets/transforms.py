@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from skipgate.nets.layers import Affine, BatchNorm
+from skipgate.nets.dense import dot_norm_relu, fused
+from skipgate.nets.layers import Affine, BatchNorm, Linear
 from skipgate.settings import Norm
 
 
@@ -20,9 +21,12 @@ class Post(nn.Module):
 
     def forward(self, x: Tensor, shut: Tensor | None = None) -> Tensor:
         for i, (affine, norm) in enumerate(zip(self.affines, self.norms, strict=True)):
-            x = norm(affine(x), shut)
-            if self.last_relu or i + 1 < len(self.affines):
-                x = F.relu(x)
+            relu = self.last_relu or i + 1 < len(self.affines)
+            if self.training and shut is None and isinstance(affine, Linear) and fused(x):
+                x = dot_norm_relu(x, affine, norm, relu=relu)
+            else:
+                x = norm(affine(x), shut)
+                x = F.relu(x) if relu else x
         return x
 
 

@@ -1,11 +1,12 @@
 """One net from spec to files: what the `train` stage, a pool of processes and a cluster all run."""
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
-from skipgate.data.images import load
+from skipgate.data.images import Split, load
 from skipgate.files import Problem, json_bytes, rounded
 from skipgate.nets.bodies import Plan, build
 from skipgate.nets.network import Network
@@ -35,11 +36,13 @@ def train(spec: Spec, data: Path, checkpoint: Path, watch: Watch) -> dict[str, b
     settings = spec.settings
     device = prepare(settings.recipe)
     split = load(data, settings.data, settings.recipe.pixels, device)
+    split = Split(split.train.first(settings.recipe.images), split.test)
     if len(split.train) % settings.recipe.batch == 1:
         raise Problem(
             f"a batch of {settings.recipe.batch} leaves a last one of a single image, which has no variance; choose another"
         )
     state = begin(settings, range(settings.seeds), device)
+    gc.freeze()  # what is there by now stays; looking through it again and again takes a twentieth of a small net's time
     fit(state, split, checkpoint, watch)
     run = provenance(device.type, settings.recipe.threads, state.seconds)
     return {

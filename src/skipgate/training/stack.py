@@ -5,22 +5,31 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from skipgate.nets import native
 from skipgate.nets.layers import BatchNorm
 from skipgate.nets.network import Network
-from skipgate.settings import Decay, Nadam, Sgd
+from skipgate.settings import Decay, Sgd
+from skipgate.settings import Nadam as NadamSettings
+from skipgate.training.nadam import Nadam
+
+PIECE = 65536
+"""Numbers an optimiser steps over at once: with their gradients and moments they fit into a core's cache."""
 
 
-def optimiser(network: Network, settings: Sgd | Nadam, decay: Decay) -> torch.optim.Optimizer:
+def optimiser(network: Network, settings: Sgd | NadamSettings, decay: Decay) -> torch.optim.Optimizer:
     """The optimiser over the network's flattened parameters; decayed parameters form a group of their own."""
     groups = []
     for decayed in (True, False):
         members = [p for p, choice in _with_decay(network, decay) if choice == decayed]
         if members:
-            groups.append({"params": [_flatten(members)], "weight_decay": decay.rate if decayed else 0.0})
+            pieces = [_flatten(piece) for piece in _pieces(members)]
+            groups.append({"params": pieces, "weight_decay": decay.rate if decayed else 0.0})
     if isinstance(settings, Sgd):
         return torch.optim.SGD(groups, settings.rate, settings.momentum, nesterov=settings.nesterov)
     betas = settings.beta1, settings.beta2
-    return torch.optim.NAdam(groups, settings.rate, betas, momentum_decay=settings.momentum_decay)
+    compiled = next(network.parameters()).device.type == "cpu" and native.available()
+    kind = Nadam if compiled else torch.optim.NAdam
+    return kind(groups, settings.rate, betas, momentum_decay=settings.momentum_decay)
 
 
 def _with_decay(network: Network, decay: Decay) -> list[tuple[nn.Parameter, bool]]:
@@ -34,6 +43,16 @@ def _with_decay(network: Network, decay: Decay) -> list[tuple[nn.Parameter, bool
             else:
                 found.append((parameter, decay.biases if name == "bias" else True))
     return found
+
+
+def _pieces(members: Sequence[nn.Parameter]) -> list[list[nn.Parameter]]:
+    """The members in order, cut into pieces of at most `PIECE` numbers where that is possible."""
+    pieces: list[list[nn.Parameter]] = [[]]
+    for p in members:
+        if pieces[-1] and sum(map(torch.numel, pieces[-1])) + p.numel() > PIECE:
+            pieces.append([])
+        pieces[-1].append(p)
+    return pieces
 
 
 def _flatten(members: Sequence[nn.Parameter]) -> Tensor:

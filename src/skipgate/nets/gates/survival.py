@@ -30,7 +30,7 @@ class Survival(Gate):
         self.dropped = (draws >= self.probability).to(self.dropped.device)
 
     def closed(self) -> Tensor | None:
-        if not self.training:
+        if not self.training or not bool(self.dropped.any()):
             return self.shut
         return self.dropped if self.shut is None else self.dropped | self.shut
 

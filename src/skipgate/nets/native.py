@@ -1,0 +1,65 @@
+"""Compiles `native.cpp` once a machine, on first use, and keeps it in the user's cache folder.
+
+Without a C++ compiler everything still runs, about three times slower, and to other last bits: the callers then take the same
+steps one PyTorch operation at a time.
+"""
+
+import functools
+import os
+import subprocess
+import tempfile
+import warnings
+from pathlib import Path
+
+import torch
+
+from skipgate.files import sha256
+
+SOURCE = Path(__file__).with_suffix(".cpp")
+LIBRARIES = ("c10", "torch_cpu", "torch")
+
+
+@functools.cache
+def available() -> bool:
+    """Whether `torch.ops.skipgate` is there; compiles and loads it if need be."""
+    try:
+        torch.ops.load_library(_built(_command()))
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = getattr(error, "stderr", b"") or str(error).encode()
+        warnings.warn(f"training runs slower, as {SOURCE.name} did not compile: {said[:300].decode()}", stacklevel=2)
+        return False
+    return True
+
+
+def _command() -> list[str]:
+    torch_folder = Path(torch.__file__).parent
+    include, libraries = torch_folder / "include", torch_folder / "lib"
+    abi = int(torch.compiled_with_cxx11_abi())
+    return [
+        *os.environ.get("CXX", "g++").split(),
+        *("-std=c++20", "-O3", "-march=native", "-fopenmp-simd", "-fPIC", "-shared", f"-D_GLIBCXX_USE_CXX11_ABI={abi}"),
+        *(f"-I{folder}" for folder in (include, include / "torch" / "csrc" / "api" / "include")),
+        *(str(SOURCE), f"-L{libraries}", f"-Wl,-rpath,{libraries}"),
+        *(f"-l{name}" for name in LIBRARIES),
+    ]
+
+
+def _built(command: list[str]) -> Path:
+    """The compiled file, named by all that it depends on; two processes that build it at once both leave a whole one."""
+    parts = SOURCE.read_bytes(), " ".join(command).encode(), torch.__version__.encode(), _processor()
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "skipgate"
+    file = folder / f"native-{sha256(*parts)[:16]}.so"
+    if not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as building:
+            new = Path(building) / file.name
+            subprocess.run([*command, "-o", str(new)], check=True, capture_output=True)
+            new.replace(file)
+    return file
+
+
+def _processor() -> bytes:
+    """What instructions there are: several machines may share one home."""
+    file = Path("/proc/cpuinfo")
+    lines = file.read_bytes().splitlines() if file.exists() else []
+    return next((line for line in lines if line.startswith((b"flags", b"Features"))), b"")

@@ -1,0 +1,36 @@
+"""NAdam (Dozat 2016) as PyTorch and Keras have it, with each step as one pass over memory."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+EPSILON = 1e-8
+
+
+class Nadam(torch.optim.Optimizer):
+    """The update of `torch.optim.NAdam`, by the compiled step of `nets/native.cpp`, for parameters on the CPU."""
+
+    def __init__(self, groups: Iterable[dict[str, Any]], rate: float, betas: tuple[float, float], momentum_decay: float) -> None:
+        super().__init__(groups, {"lr": rate, "betas": betas, "momentum_decay": momentum_decay, "weight_decay": 0.0})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """With mu_t = beta1 (1 - 0.96^(t * momentum_decay) / 2) and its running product, as PyTorch documents it."""
+        for group in self.param_groups:
+            beta1, beta2 = group["betas"]
+            for p in group["params"]:
+                state = self.state[p]
+                if not state:
+                    state.update(step=0, product=1.0, m=torch.zeros_like(p), v=torch.zeros_like(p))
+                state["step"] += 1
+                now, after = (
+                    beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (state["step"], state["step"] + 1)
+                )
+                state["product"] *= now
+                to_grad = group["lr"] * (1 - now) / (1 - state["product"])
+                to_m = group["lr"] * after / (1 - state["product"] * after)
+                unbias = 1 - beta2 ** state["step"]
+                torch.ops.skipgate.nadam(
+                    p, p.grad, state["m"], state["v"], beta1, beta2, to_grad, to_m, unbias, EPSILON, group["weight_decay"]
+                )
