@@ -1,11 +1,13 @@
-"""Probe a trained net: gates, lesions, pruning, shuffles."""
+"""Probe a trained net: gates, lesions, pruning, shuffles, estimation errors, speed."""
+
+from pathlib import Path
 
 from tqdm import tqdm
 
 from pipeline.stage import run
 from skipgate import params, paths, specs
 from skipgate.data.images import load
-from skipgate.files import rounded, write_json
+from skipgate.files import Problem, read_json, rounded, sha256, write_json
 from skipgate.probes import PROBES
 from skipgate.probes.subject import Subject
 from skipgate.training.job import load_trained
@@ -14,19 +16,29 @@ from skipgate.training.job import load_trained
 def main(net: str) -> None:
     spec, known = specs.load(net), params.load()
     settings = known.probes[known.nets[net].probes]
-    network, device = load_trained(spec, paths.model_file(spec.study, net))
+    model = paths.model_file(spec.study, net)
+    network, device = load_trained(spec, model)
     recipe = spec.settings.recipe
     images = load(paths.data_folder(spec.dataset), spec.settings.data, recipe.pixels, device).test.first(settings.images)
     subject = Subject(network, images, recipe.evaluation_batch)
-    names = {
-        "net": net,
-        "digest": spec.digest,
-        "probe_digest": specs.probe_digest(net),
-        "seeds": list(range(spec.settings.seeds)),
-    }
-    for kind, probe in tqdm(PROBES.items(), desc=f"{spec.study}: probing {net}", unit="probe"):
-        result = rounded(probe(subject, settings))
-        write_json(paths.result_file(spec.study, net, kind), {**names, **result})
+    names: dict[str, object] = {"net": net, "digest": spec.digest, "seeds": list(range(spec.settings.seeds))}
+    names["model"], digests = sha256(model.read_bytes())[:16], specs.probe_digests(net)
+    with tqdm(PROBES.items(), desc=f"{spec.study}: probing {net}", unit="probe") as bar:
+        for kind, probe in bar:
+            file, now = paths.result_file(spec.study, net, kind), {**names, "probe_digest": digests[kind]}
+            if is_current(file, now):
+                continue
+            bar.set_postfix_str(kind)
+            write_json(file, {**now, **rounded(probe(subject, settings))})
+
+
+def is_current(file: Path, names: dict[str, object]) -> bool:
+    """Whether this result is there already: DVC keeps results, so that a new probe does not repeat the old ones."""
+    try:
+        found = read_json(file, "probe it again")
+    except Problem:
+        return False
+    return isinstance(found, dict) and all(found.get(key) == value for key, value in names.items())
 
 
 if __name__ == "__main__":

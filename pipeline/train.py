@@ -5,18 +5,23 @@ import json
 from pipeline.stage import run
 from skipgate import params, paths, progress, specs
 from skipgate.files import write_atomically
-from skipgate.training.job import MODEL, RESULT, RUN, obtain
-from skipgate.training.vault import Vault
+from skipgate.training.vault import MODEL, RESULT, RUN, Vault, key_of
 
 
 def main(net: str, *, keep: bool) -> None:
     spec = specs.load(net)
     data, vault = paths.data_folder(spec.dataset), Vault(paths.vault_folder())
+    entry = vault.find(key_of(spec))
+    if entry is None:
+        from skipgate.training.job import obtain  # brings PyTorch, which a training in the vault can do without
+
+        if keep:
+            entry = obtain(spec, data, vault, lambda history: print(json.dumps(progress.latest(history)), flush=True))
+        else:
+            with progress.Bar(spec, progress.heading(params.load(), spec)) as bar:
+                entry = obtain(spec, data, vault, bar.show)
     if keep:
-        obtain(spec, data, vault, lambda history: print(json.dumps(progress.latest(history)), flush=True))
         return
-    with progress.Bar(spec, progress.heading(params.load(), spec)) as bar:
-        entry = obtain(spec, data, vault, bar.show)
     write_atomically(paths.model_file(spec.study, net), (entry / MODEL).read_bytes())
     for name, kind in ((RESULT, "train"), (RUN, "run")):
         write_atomically(paths.result_file(spec.study, net, kind), (entry / name).read_bytes())

@@ -14,14 +14,14 @@ import torch
 from skipgate import paths
 from skipgate.data.images import Split, scaled
 from skipgate.evaluation import Images
-from skipgate.files import read_json, rounded
+from skipgate.files import Problem, read_json, rounded
 from skipgate.nets import gates
 from skipgate.nets.bodies import Plan, build, shallow
 from skipgate.nets.network import parameter_count
-from skipgate.params import Params
-from skipgate.probes import PROBES
+from skipgate.params import Params, Probes
+from skipgate.probes import PROBES, TIMED
 from skipgate.probes.subject import Subject
-from skipgate.reader import plain
+from skipgate.reader import plain, read
 from skipgate.specs import Settings, digest_of, resolve
 from skipgate.training.loop import begin, run_epoch
 from skipgate.training.schedules import milestones
@@ -42,10 +42,31 @@ def specify(params: Params, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     subject, trace = _twin(settings)
     trace = _settled(trace, name)
     probing = params.probes[net.probes]
-    probes = {kind: probe(subject, probing) for kind, probe in PROBES.items()}
     train = {"net": name, "study": net.study, "dataset": net.data, **full, "behaviour": trace, "settings": plain(settings)}
-    train["digest"] = digest_of(settings, full, trace)
-    return train, {"net": name, "digest": digest_of(probing, rounded(probes))}
+    train["digest"] = _kept(settings, train) or digest_of(settings, full, trace)
+    return train, {"net": name, "digests": {kind: _probe_digest(kind, subject, probing) for kind in PROBES}}
+
+
+def _probe_digest(kind: str, subject: Subject, settings: Probes) -> str:
+    """What decides one probe's result, given the weights: how it is set, and what it finds in the twin."""
+    found = PROBES[kind](subject, settings)
+    return digest_of(kind, settings, sorted(found) if kind in TIMED else rounded(found))
+
+
+def _kept(settings: Settings, fresh: dict[str, Any]) -> str | None:
+    """The committed digest, if the net is what it was when it got it.
+
+    A setting that did not exist then counts as its default: a new option retrains no net that does not use it, while a default
+    that changed, or a step that became another, does.
+    """
+    old = _committed(fresh["net"])
+    if not all(old.get(key) == fresh[key] for key in ("parameters", "structure", "behaviour")):
+        return None
+    try:
+        same = read(Settings, old["settings"], "settings") == settings
+    except (KeyError, Problem):
+        return None
+    return str(old["digest"]) if same and "digest" in old else None
 
 
 def _with_gate_defaults(settings: Settings) -> Settings:
@@ -87,9 +108,15 @@ def _made_up(settings: Settings) -> Split:
 
 def _settled(trace: dict[str, Any], name: str) -> dict[str, Any]:
     """The committed trace where ours differs from it by rounding only, so that no machine renames a behaviour."""
-    file = paths.spec_file(name)
-    old = read_json(file, "delete it and run: dvc repro specify").get("behaviour") if file.exists() else None
+    old = _committed(name).get("behaviour")
     return old if isinstance(old, dict) and _close(old, trace) else trace
+
+
+def _committed(name: str) -> dict[str, Any]:
+    """The spec on disk, or nothing."""
+    file = paths.spec_file(name)
+    found = read_json(file, "delete it and run: dvc repro specify") if file.exists() else {}
+    return found if isinstance(found, dict) else {}
 
 
 def _close(a: Any, b: Any) -> bool:

@@ -59,6 +59,10 @@ def load(net: str) -> Spec:
         raise Problem(f"{file} lacks {error}; run: dvc repro -f -s specify") from error
 
 
-def probe_digest(net: str) -> str:
-    """The digest of how a net is probed."""
-    return str(read_json(paths.probe_spec_file(net), "run: dvc repro specify")["digest"])
+def probe_digests(net: str) -> dict[str, str]:
+    """What decides each probe's result, given the trained weights."""
+    file = paths.probe_spec_file(net)
+    value = read_json(file, "run: dvc repro specify")
+    if not isinstance(value, dict) or not isinstance(value.get("digests"), dict):
+        raise Problem(f"{file} lacks 'digests'; run: dvc repro -f -s specify")
+    return dict(value["digests"])

@@ -1,7 +1,7 @@
 """Operations on trained networks, as context managers that leave the network as they found it."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -13,20 +13,32 @@ from skipgate.nets.network import Network
 @contextmanager
 def closed(network: Network, masks: Tensor) -> Iterator[Network]:
     """Close blocks: `masks` (block, replica) is true where a block shall be its shortcut."""
-    before = [block.T.shut for block in network.blocks]
     device = next(network.parameters()).device
-    try:
+    with ExitStack() as stack:
         for block, mask in zip(network.blocks, masks.to(device), strict=True):
-            block.T.shut = mask if bool(mask.any()) else None
+            stack.enter_context(shut(block, mask))
         yield network
+
+
+@contextmanager
+def shut(block: Block, mask: Tensor) -> Iterator[None]:
+    """Close one block in the replicas of `mask`."""
+    before = block.T.shut
+    try:
+        block.T.shut = mask if bool(mask.any()) else None
+        yield
     finally:
-        for block, shut in zip(network.blocks, before, strict=True):
-            block.T.shut = shut
+        block.T.shut = before
+
+
+def none_closed(network: Network) -> Tensor:
+    """The mask (block, replica) that closes nothing."""
+    return torch.zeros(len(network.blocks), network.replicas, dtype=torch.bool)
 
 
 def one_closed(network: Network, index: int) -> Tensor:
     """The mask that closes one block in every replica."""
-    masks = torch.zeros(len(network.blocks), network.replicas, dtype=torch.bool)
+    masks = none_closed(network)
     masks[index] = True
     return masks
 

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from skipgate.nets.surgery import closed, one_closed
+from skipgate.nets.surgery import none_closed, one_closed
 from skipgate.params import Probes
 from skipgate.probes.subject import Subject
+from skipgate.probes.walk import with_closed
 
 
 def probe(subject: Subject, _: Probes) -> dict[str, Any]:
     """Error in % of the whole network as [seed], and without each block as [block][seed]."""
-    network, errors = subject.network, []
-    for index in range(len(network.blocks)):
-        with closed(network, one_closed(network, index)):
-            errors.append(subject.errors())
-    return {"whole": subject.errors(), "without": errors, "stage": [block.site.stage for block in network.blocks]}
+    network = subject.network
+    masks = [none_closed(network), *(one_closed(network, index) for index in range(len(network.blocks)))]
+    whole, *without = subject.errors_of([with_closed(mask) for mask in masks])
+    return {"whole": whole, "without": without, "stage": [block.site.stage for block in network.blocks]}

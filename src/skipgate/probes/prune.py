@@ -1,14 +1,16 @@
 """Pruning: the error as more and more blocks become their shortcuts (gresnet-v2 Figure 5, right)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from skipgate.nets.surgery import closed
+from skipgate.nets.surgery import none_closed
 from skipgate.params import Probes
 from skipgate.probes.gates import gate_means
 from skipgate.probes.subject import Subject
+from skipgate.probes.walk import Walk, with_closed
 from skipgate.training.streams import stream
 
 
@@ -19,24 +21,26 @@ def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     """
     network = subject.network
     count = len(network.blocks)
-    orders = [torch.randperm(count, generator=stream(draw, "prune")) for draw in range(settings.prune_orders)]
-    shared = [order.unsqueeze(1).expand(-1, network.replicas) for order in orders]
+    drawn = [torch.randperm(count, generator=stream(draw, "prune")) for draw in range(settings.prune_orders)]
+    orders = [order.unsqueeze(1).expand(-1, network.replicas) for order in drawn]
     strength = gate_means(subject, [block.T for block in network.blocks])
-    ranked = strength.argsort(dim=0, stable=True)
     tied = bool((strength == strength[0]).all())
-    return {
-        "random": [_errors(subject, order) for order in shared],
-        "smallest": None if tied else _errors(subject, ranked),
-    }
+    if not tied:
+        orders.append(strength.argsort(dim=0, stable=True))
+    errors = _errors(subject, orders)
+    return {"random": errors[: settings.prune_orders], "smallest": None if tied else errors[-1]}
 
 
-def _errors(subject: Subject, order: Tensor) -> list[list[float]]:
-    """The error after each step of removing blocks in `order` (step, replica)."""
-    masks = torch.zeros(order.shape, dtype=torch.bool)
-    errors = []
-    for step in range(len(order) + 1):
-        if step:
-            masks.scatter_(0, order[step - 1 : step], True)
-        with closed(subject.network, masks):
-            errors.append(subject.errors())
-    return errors
+def _errors(subject: Subject, orders: Sequence[Tensor]) -> list[list[list[float]]]:
+    """The error after each step of removing blocks in each order (step, replica)."""
+    walks = [walk for order in orders for walk in _walks(order, none_closed(subject.network))]
+    found, steps = subject.errors_of(walks), len(subject.network.blocks) + 1
+    return [found[start : start + steps] for start in range(0, len(found), steps)]
+
+
+def _walks(order: Tensor, masks: Tensor) -> list[Walk]:
+    walks = [with_closed(masks)]
+    for step in order:
+        masks = masks.scatter(0, step.unsqueeze(0), True)
+        walks.append(with_closed(masks))
+    return walks

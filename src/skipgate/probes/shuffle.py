@@ -6,9 +6,9 @@ import torch
 from scipy.stats import kendalltau
 
 from skipgate.nets.network import Network
-from skipgate.nets.surgery import arranged
 from skipgate.params import Probes
 from skipgate.probes.subject import Subject
+from skipgate.probes.walk import in_order
 from skipgate.training.streams import stream
 
 
@@ -22,13 +22,9 @@ def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     groups = _movable(network)
     movable, last = sum(map(len, groups)), settings.shuffle_draws - 1
     swaps = [round(movable * (draw / last) ** 2) for draw in range(settings.shuffle_draws)] if groups else []
-    taus, errors = [], []
-    for draw, count in enumerate(swaps):
-        order = swapped(len(network.blocks), groups, count, stream(draw, "shuffle"))
-        taus.append(float(kendalltau(range(len(order)), order).statistic))
-        with arranged(network, order):
-            errors.append(subject.errors())
-    return {"swaps": swaps, "tau": taus, "errors": errors}
+    orders = [swapped(len(network.blocks), groups, count, stream(draw, "shuffle")) for draw, count in enumerate(swaps)]
+    taus = [float(kendalltau(range(len(order)), order).statistic) for order in orders]
+    return {"swaps": swaps, "tau": taus, "errors": subject.errors_of([in_order(network, order) for order in orders])}
 
 
 def swapped(count: int, groups: list[list[int]], swaps: int, die: torch.Generator) -> list[int]:

@@ -1,9 +1,14 @@
 """What a probe is given."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from skipgate.evaluation import Images, evaluate
+import torch
+from torch import Tensor
+
+from skipgate.evaluation import Images, Tally, evaluate, evaluating
 from skipgate.nets.network import Network
+from skipgate.probes.walk import Walk, outputs
 
 
 @dataclass(frozen=True)
@@ -13,6 +18,22 @@ class Subject:
     network: Network
     images: Images
     batch: int
+
+    def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """All images as (replica, batch, ...) with their labels (replica, batch)."""
+        replicas = self.network.replicas
+        for x, y in zip(self.images.x.split(self.batch), self.images.y.split(self.batch), strict=True):
+            yield x.expand(replicas, *x.shape), y.expand(replicas, -1)
+
+    @torch.no_grad()
+    def errors_of(self, walks: Sequence[Walk]) -> list[list[float]]:
+        """Test error in % of each variant, by seed."""
+        tallies = [Tally.empty(self.network.replicas, self.images.y.device) for _ in walks]
+        with evaluating(self.network):
+            for x, y in self.batches():
+                for number, logits in outputs(self.network, walks, x):
+                    tallies[number].add(logits, y)
+        return [tally.errors().tolist() for tally in tallies]
 
     def errors(self) -> list[float]:
         """Test error in % by seed, of the network as it is now."""

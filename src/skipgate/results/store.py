@@ -8,7 +8,7 @@ from skipgate.files import Problem, read_json
 from skipgate.params import Params
 from skipgate.reader import nearest
 
-KINDS = ("train", "run", "gates", "lesion", "prune", "shuffle")
+KINDS = ("train", "run", "gates", "lesion", "prune", "shuffle", "estimation", "speed")
 
 Columns = list[list[float | None]]
 """[seed][epoch]; null where a seed had no number."""
@@ -72,7 +72,7 @@ def load(params: Params, study: str) -> Study:
 
 def _parts(spec: specs.Spec) -> dict[str, dict[str, Any]]:
     """The net's result files whose digests match the spec."""
-    parts, probing = {}, specs.probe_digest(spec.net)
+    parts, probing = {}, specs.probe_digests(spec.net)
     for kind in KINDS:
         file = paths.result_file(spec.study, spec.net, kind)
         if not file.exists():
@@ -82,6 +82,6 @@ def _parts(spec: specs.Spec) -> dict[str, dict[str, Any]]:
         part = read_json(file, remedy)
         if not isinstance(part, dict) or "digest" not in part:
             raise Problem(f"{file} is no result; {remedy}")
-        if part["digest"] == spec.digest and part.get("probe_digest", probing) == probing:
+        if part["digest"] == spec.digest and part.get("probe_digest") == probing.get(kind):
             parts[kind] = part
     return parts

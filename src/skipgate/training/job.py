@@ -16,9 +16,7 @@ from skipgate.specs import Spec
 from skipgate.training import checkpoints
 from skipgate.training.device import prepare
 from skipgate.training.loop import History, State, begin, fit
-from skipgate.training.vault import Vault, key_of
-
-MODEL, RESULT, RUN = "model.pt", "train.json", "run.json"
+from skipgate.training.vault import MODEL, RESULT, RUN, Vault, key_of
 
 Watch = Callable[[History], None]
 """Called after every epoch."""

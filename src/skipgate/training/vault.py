@@ -18,7 +18,8 @@ from filelock import FileLock
 from skipgate.files import Problem, read_json, sha256, write_atomically, write_json
 from skipgate.specs import Spec
 
-MANIFEST = "manifest.json"
+MODEL, RESULT, RUN, MANIFEST = "model.pt", "train.json", "run.json", "manifest.json"
+"""The files of an entry: weights, result, provenance, and the hashes of these."""
 
 
 def key_of(spec: Spec) -> str:

@@ -1,0 +1,64 @@
+"""Estimation error: how far a block's output is from that of its stage's last block (unrolled Equation 1 and Figure 3)."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from skipgate.evaluation import evaluating
+from skipgate.params import Probes
+from skipgate.probes.subject import Subject
+
+
+@torch.no_grad()
+def probe(subject: Subject, _: Probes) -> dict[str, Any]:
+    """Per unit over images, then averaged over units: mean and standard deviation of the error as [block][seed].
+
+    `size` is the same standard deviation of the last block's output itself, so that errors can be set against it.
+    """
+    network = subject.network
+    stages = [block.site.stage for block in network.blocks]
+    last = [max(i for i, stage in enumerate(stages) if stage == mine) for mine in stages]
+    moments = [Moments() for _ in range(2 * len(stages))]
+    with evaluating(network):
+        for x, _labels in subject.batches():
+            h, outputs = network.stem(x), []
+            for block in network.blocks:
+                h = block(h)
+                outputs.append(h)
+            for place, end in enumerate(last):
+                moments[place].add(outputs[place] - outputs[end])
+                moments[len(stages) + place].add(outputs[end])
+    errors, ends = moments[: len(stages)], moments[len(stages) :]
+    return {
+        "stage": stages,
+        "mean": [m.mean().tolist() for m in errors],
+        "deviation": [m.deviation().tolist() for m in errors],
+        "size": [m.deviation().tolist() for m in ends],
+    }
+
+
+class Moments:
+    """Mean and standard deviation over images, unit by unit, of values (replica, batch, ...)."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._sum: Tensor | float = 0.0
+        self._squares: Tensor | float = 0.0
+
+    def add(self, values: Tensor) -> None:
+        """Take up a batch."""
+        values = values.double()
+        self._count += values.shape[1]
+        self._sum = self._sum + values.sum(1)
+        self._squares = self._squares + values.square().sum(1)
+
+    def mean(self) -> Tensor:
+        """The mean of each unit, averaged over units, by replica."""
+        return (torch.as_tensor(self._sum) / self._count).flatten(1).mean(1)
+
+    def deviation(self) -> Tensor:
+        """The standard deviation of each unit, averaged over units, by replica."""
+        mean = torch.as_tensor(self._sum) / self._count
+        variance = torch.as_tensor(self._squares) / self._count - mean.square()
+        return variance.clamp(min=0).sqrt().flatten(1).mean(1)
