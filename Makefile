@@ -49,7 +49,8 @@ lint: $(READY) ## check style and types
 audit: $(READY) ## look the locked packages up in the vulnerability database, where it can be reached
 	python -m pipeline.audit
 
-check: $(READY) ## compare the study with its frozen numbers, after training what is missing
+check: $(READY) ## prove that what is committed holds together, then compare the study with its frozen numbers
+	python -m pipeline.verify
 	dvc repro report@$(STUDY)
 	python -m pipeline.check $(STUDY)
 

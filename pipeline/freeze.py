@@ -1,9 +1,13 @@
 """Freeze a study's present numbers as the reference that later runs are checked against."""
 
+from pathlib import Path
+
 from pipeline.stage import run
 from skipgate import params, paths
-from skipgate.files import Problem, write_json
+from skipgate.files import Problem, write_atomically, write_json
 from skipgate.results import frozen, store
+
+CHANGELOG, RESULTS = Path("CHANGELOG.md"), "### Results\n\n"
 
 
 def main(name: str) -> None:
@@ -11,8 +15,14 @@ def main(name: str) -> None:
     if study.missing:
         raise Problem("; ".join(f"{net}: {reason}" for net, reason in study.missing.items()))
     file = paths.frozen_file(name)
+    old = frozen.load(name)
     write_json(file, frozen.freeze(study))
-    print(f"{file} renewed; say so in CHANGELOG.md under Results")
+    line = frozen.describe(name, old, frozen.load(name))
+    text = CHANGELOG.read_text()
+    if RESULTS not in text:
+        raise Problem(f"{CHANGELOG} has no line '{RESULTS.strip()}' to write under; add it and run this again")
+    write_atomically(CHANGELOG, text.replace(RESULTS, f"{RESULTS}{line}\n", 1).encode())
+    print(f"{file} renewed; {CHANGELOG} says: {line}")
 
 
 if __name__ == "__main__":

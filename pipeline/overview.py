@@ -6,7 +6,7 @@ from pathlib import Path
 from pipeline.stage import run
 from skipgate import params, paths
 from skipgate.files import write_atomically
-from skipgate.results.pages import overview, verdict_table
+from skipgate.results.overview import overview_page, verdict_table
 
 README = Path("README.md")
 PLACE = re.compile(r"(<!-- verdicts -->\n).*?(<!-- /verdicts -->)", re.DOTALL)
@@ -17,7 +17,7 @@ def main() -> None:
     table = verdict_table(settings, README.parent)
     text = PLACE.sub(lambda found: f"{found[1]}{table}\n{found[2]}", README.read_text())
     write_atomically(README, text.encode())
-    write_atomically(paths.REPORTS / "README.md", overview(settings).encode())
+    write_atomically(paths.REPORTS / "README.md", overview_page(settings).encode())
 
 
 if __name__ == "__main__":

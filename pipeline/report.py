@@ -2,18 +2,18 @@
 
 from pipeline.stage import run
 from skipgate import params, paths
-from skipgate.files import Problem, write_atomically, write_json
-from skipgate.reader import nearest
+from skipgate.files import write_atomically, write_json
+from skipgate.results import papers, store
+from skipgate.results.judgement import judge_study
 from skipgate.results.pages import study_page
 
 
 def main(study: str) -> None:
     settings = params.load()
-    if study not in settings.studies:
-        raise Problem(f"params.yaml has no study '{study}'; {nearest(study, settings.studies)}")
-    page, line = study_page(settings, study)
-    write_json(paths.verdict_file(study), line)
-    write_atomically(paths.REPORTS / f"{study}.md", page.encode())
+    loaded = store.load(settings, study)
+    judgement = judge_study(settings, loaded, papers.load(settings))
+    write_json(paths.verdict_file(study), judgement.plain())
+    write_atomically(paths.REPORTS / f"{study}.md", study_page(settings, loaded, judgement).encode())
 
 
 if __name__ == "__main__":

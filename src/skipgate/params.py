@@ -53,7 +53,7 @@ class Study:
     title: str
     about: str
     cost: str
-    rule: Literal["last"]
+    rule: Literal["last", "best"]
     """Which epoch a number is read at; the papers name none."""
     deviation: str = ""
     """Why its numbers are not comparable with the papers'; empty if they are."""

@@ -67,6 +67,17 @@ def sync(client: MlflowClient, study: Study) -> dict[str, int]:
     return counts
 
 
+def runs_of(folder: Path, net: str) -> list[str]:
+    """The runs of a net, the whole net first; none where there is no database."""
+    if not (folder / "mlflow.db").exists():
+        return []
+    client = connect(folder)
+    experiments = [e.experiment_id for e in client.search_experiments()]
+    runs = client.search_runs(experiments, f"tags.`{KEY}` LIKE '{net}/%'")
+    lines = [f"{run.data.tags['mlflow.runName']}: run {run.info.run_id}, {run.info.status.lower()}" for run in runs]
+    return sorted(lines, key=lambda line: (len(line), line))
+
+
 def _experiment(client: MlflowClient, study: str) -> str:
     found = client.get_experiment_by_name(study)
     if found is not None and found.lifecycle_stage == "deleted":

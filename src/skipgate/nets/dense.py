@@ -13,7 +13,7 @@ def fused(x: Tensor) -> bool:
 
 
 def dot_norm_relu(x: Tensor, linear: Linear, norm: BatchNorm, *, relu: bool) -> Tensor:
-    """y = ReLU(BN(x W^T + b)) with the statistics of this batch, which move the running ones; ReLU may be left out.
+    """The layer y = ReLU(BN(x W^T + b)) with the statistics of this batch, which move the running ones; ReLU may be left out.
 
     The parts one after the other (`layers`) give the same numbers to rounding, but at these sizes they spend most of their
     time between the matrix products.

@@ -1,6 +1,7 @@
 """F of the block equation: affine maps with batch normalisation and ReLU, in one of two orders."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -23,7 +24,7 @@ class Post(nn.Module):
         for i, (affine, norm) in enumerate(zip(self.affines, self.norms, strict=True)):
             relu = self.last_relu or i + 1 < len(self.affines)
             if self.training and shut is None and isinstance(affine, Linear) and fused(x):
-                x = dot_norm_relu(x, affine, norm, relu=relu)
+                x = dot_norm_relu(x, affine, cast(BatchNorm, norm), relu=relu)
             else:
                 x = norm(affine(x), shut)
                 x = F.relu(x) if relu else x

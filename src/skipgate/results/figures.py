@@ -35,16 +35,18 @@ COUNTED = ("epoch", "block", "block removed")
 BAND = "line: mean over seeds; band: smallest to largest seed"
 
 
-def draw_all(study: Study, folder: Path) -> dict[str, str]:
-    """Write the study's figures as PNG and return their captions by file name."""
+def captions() -> dict[str, str]:
+    """What the figures show, by file name."""
+    return {f"{name}.png": caption for name, (_, _, caption) in FIGURES.items()}
+
+
+def draw_all(study: Study, folder: Path) -> None:
+    """Write the study's figures as PNG."""
     groups: dict[str, list[Result]] = {}
     for result in study.results.values():
         groups.setdefault(size(result.spec), []).append(result)
-    captions = {}
-    for name, (draw, rows, caption) in FIGURES.items():
+    for name, (draw, rows, _) in FIGURES.items():
         _save(_panels(groups, draw, rows), folder / f"{name}.png")
-        captions[f"{name}.png"] = caption
-    return captions
 
 
 def draw_net(result: Result, file: Path) -> None:

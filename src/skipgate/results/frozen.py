@@ -43,13 +43,30 @@ def freeze(study: Study) -> dict[str, Any]:
     }
 
 
+def load(study: str) -> dict[str, dict[str, float]]:
+    """The frozen statistics by net; none where nothing is frozen yet."""
+    file = paths.frozen_file(study)
+    found: dict[str, dict[str, float]] = read_json(file, f"run: make freeze STUDY={study}")["nets"] if file.exists() else {}
+    return found
+
+
+def describe(study: str, old: dict[str, dict[str, float]], new: dict[str, dict[str, float]]) -> str:
+    """A line for the changelog: which frozen means moved, and by how much."""
+    means = {net: (old.get(net, {}).get("mean"), new.get(net, {}).get("mean")) for net in {**old, **new}}
+    moved = [f"{net} {_mean(a)} to {_mean(b)}" for net, (a, b) in means.items() if a != b]
+    return f"- `{study}` frozen anew (test error in %): {', '.join(moved) or 'nothing moved'}."
+
+
+def _mean(value: float | None) -> str:
+    return "none" if value is None else f"{value:.2f}"
+
+
 def compare(study: Study) -> list[Comparison]:
     """Two-sided t tests of each frozen net, sharing one level over the study (Bonferroni)."""
-    file = paths.frozen_file(study.name)
-    frozen = read_json(file, f"run: make freeze STUDY={study.name}")["nets"] if file.exists() else {}
+    frozen = load(study.name)
     comparisons = []
     for net, numbers in frozen.items():
-        old = Estimate(numbers["mean"], math.nan, numbers["deviation"], numbers["count"])
+        old = Estimate(numbers["mean"], math.nan, numbers["deviation"], int(numbers["count"]))
         new = estimate(study.results[net].last(METRIC)) if net in study.results else None
         images = study.results[net].spec.settings.data.test if net in study.results else 1
         spread, freedom = pooled_deviation([e for e in (old, new) if e], prior_deviation(old.mean, images))

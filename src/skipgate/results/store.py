@@ -1,7 +1,7 @@
 """Results on disk, which are the truth; everything else is a view of them."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from skipgate import paths, specs
 from skipgate.files import Problem, read_json
@@ -9,6 +9,9 @@ from skipgate.params import Params
 from skipgate.reader import nearest
 
 KINDS = ("train", "run", "gates", "lesion", "prune", "shuffle", "estimation", "speed")
+
+Rule = Literal["last", "best"]
+"""Which epoch a number is read at; the papers name none."""
 
 Columns = list[list[float | None]]
 """[seed][epoch]; null where a seed had no number."""
@@ -36,13 +39,13 @@ class Result:
         columns: Columns = self.parts["train"]["metrics"][metric]
         return columns
 
-    def metric(self, name: str) -> list[float | None]:
-        """One number a seed: a training metric at the last epoch, or `mean_gate`, the mean of T over all blocks."""
+    def metric(self, name: str, rule: Rule = "last") -> list[float | None]:
+        """One number a seed: a training metric at the last or the best epoch, or `mean_gate`, the mean of T over all blocks."""
         if name == "mean_gate":
             blocks = self.parts["gates"]["T"]
             columns = zip(*blocks, strict=True)
             return [None if None in column else sum(column) / len(blocks) for column in columns]
-        return self.last(name)
+        return self.last(name) if rule == "last" else self.best(name)
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,7 @@ class Study:
     """The nets of a study: those with results, and why the others have none."""
 
     name: str
+    specs: dict[str, specs.Spec]
     results: dict[str, Result]
     missing: dict[str, str]
 
@@ -59,15 +63,15 @@ def load(params: Params, study: str) -> Study:
     if study not in params.studies:
         raise Problem(f"params.yaml has no study '{study}'; {nearest(study, params.studies)}")
     results, missing = {}, {}
-    for net in params.nets_of(study):
-        spec = specs.load(net)
+    known = {net: specs.load(net) for net in params.nets_of(study)}
+    for net, spec in known.items():
         found = _parts(spec)
         stale = [kind for kind in KINDS if kind not in found]
         if stale:
             missing[net] = f"no {' or '.join(stale)} result of the present code; run: dvc repro probe@{net}"
         else:
             results[net] = Result(spec, found)
-    return Study(study, results, missing)
+    return Study(study, known, results, missing)
 
 
 def _parts(spec: specs.Spec) -> dict[str, dict[str, Any]]:

@@ -6,11 +6,10 @@ from statistics import median
 import pandas as pd
 
 from skipgate import paths
+from skipgate.results.judgement import JudgedTable, Judgement
 from skipgate.results.names import family, size
-from skipgate.results.papers import Table
 from skipgate.results.statistics import estimate
 from skipgate.results.store import Result, Study
-from skipgate.results.verdicts import WORDS, Verdict
 
 
 def markdown(rows: Sequence[dict[str, object]]) -> str:
@@ -43,24 +42,40 @@ def nets(study: Study) -> str:
     return pd.DataFrame(rows).fillna("").to_markdown(index=False, disable_numparse=True)
 
 
-def against_paper(table: Table, verdicts: Sequence[Verdict], study: Study) -> str:
-    """The paper's numbers beside ours, cell by cell."""
+def against_paper(judged: JudgedTable, study: Study) -> str:
+    """The paper's numbers beside ours, cell by cell, by the study's rule and at the best epoch."""
+    unit, kind = judged.table.unit, "gates" if judged.table.metric == "mean_gate" else "train"
     rows: list[dict[str, object]] = []
-    for verdict in verdicts:
+    for verdict, best in zip(judged.verdicts, judged.at_best, strict=True):
         result = study.results.get(verdict.net)
-        ours = (
-            _linked(verdict.ours or "diverged", result, "gates" if table.metric == "mean_gate" else "train") if result else "-"
-        )
-        rows.append(
-            {
-                "": verdict.cell.row,
-                " ": verdict.cell.column,
-                f"reported ({table.unit})": f"{verdict.cell.value:.2f}",
-                f"ours ({table.unit})": ours,
-                "net": f"`{verdict.net}`",
-                "verdict": f"**{verdict.word}**",
-            }
-        )
+        row: dict[str, object] = {
+            "": verdict.cell.row,
+            " ": verdict.cell.column,
+            f"reported ({unit})": f"{verdict.cell.value:.2f}",
+            f"ours ({unit})": _linked(verdict.ours or "diverged", result, kind) if result else "-",
+            "seeds": verdict.ours.count if verdict.ours else "-",
+            "net": f"`{verdict.net}`",
+            "verdict": f"**{verdict.word}**",
+        }
+        if kind == "train":
+            row["ours, best epoch"] = _linked(best.ours or "diverged", result, kind) if result else "-"
+            row["verdict, best epoch"] = best.word
+        rows.append(row)
+    return markdown(rows)
+
+
+def answers(judgement: Judgement) -> str:
+    """The papers' sentences, what the runs say to each, and by how much."""
+    rows: list[dict[str, object]] = [
+        {
+            "claim": f"**{judged.name}**: {judged.claim.says}",
+            "where": f"{judged.paper}, {judged.claim.where}",
+            "answer": f"**{judged.outcome.answer}**",
+            "margins by seed: mean ± 90% interval; above 0 where the claim is right": str(judged.outcome),
+            "nets": ", ".join(f"`{net}`" for net in judged.outcome.nets),
+        }
+        for judged in judgement.claims
+    ]
     return markdown(rows)
 
 
@@ -112,8 +127,3 @@ def origins(study: Study) -> str:
             }
         )
     return markdown(rows)
-
-
-def counts(verdicts: Sequence[Verdict]) -> dict[str, int]:
-    """How many cells got each word."""
-    return {word: sum(v.word == word for v in verdicts) for word in WORDS}

@@ -11,11 +11,13 @@ EPSILON = 1e-8
 class Nadam(torch.optim.Optimizer):
     """The update of `torch.optim.NAdam`, by the compiled step of `nets/native.cpp`, for parameters on the CPU."""
 
-    def __init__(self, groups: Iterable[dict[str, Any]], rate: float, betas: tuple[float, float], momentum_decay: float) -> None:
+    def __init__(
+        self, groups: Iterable[dict[str, Any]], rate: float, betas: tuple[float, float], momentum_decay: float
+    ) -> None:
         super().__init__(groups, {"lr": rate, "betas": betas, "momentum_decay": momentum_decay, "weight_decay": 0.0})
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+    def step(self, closure: None = None) -> None:  # type: ignore[override]  # noqa: ARG002
         """With mu_t = beta1 (1 - 0.96^(t * momentum_decay) / 2) and its running product, as PyTorch documents it."""
         for group in self.param_groups:
             beta1, beta2 = group["betas"]

@@ -1,0 +1,28 @@
+"""Prove that what is committed follows from what is committed: results, digests, verdicts, claims, pages; exit with 1 if not."""
+
+from tqdm import tqdm
+
+from pipeline.stage import run
+from skipgate import params
+from skipgate.files import Problem
+from skipgate.results.integrity import findings, stale_specs
+
+
+def main() -> None:
+    settings = params.load()
+    found = list(findings(settings))
+    from skipgate.behaviour import specify  # brings PyTorch, which the other checks do without
+
+    fresh = {net: specify(settings, net) for net in tqdm(settings.nets, desc="verify: digests", unit="net", leave=False)}
+    found += stale_specs(fresh)
+    for sentence in found:
+        print(f"verify: {sentence}")
+    if found:
+        raise Problem(
+            f"{len(found)} things do not follow from what is committed; each line above says what moved and what to do"
+        )
+    print(f"verify: results, digests, verdicts, claims and pages of {len(settings.nets)} nets follow from each other")
+
+
+if __name__ == "__main__":
+    run(main, __doc__)

@@ -1,0 +1,74 @@
+"""What unrolled and the lecture say of single blocks: lesions, shuffles, estimation errors (unrolled section 2)."""
+
+import numpy as np
+from scipy import stats
+
+from skipgate.results.claims.nets import GUESSING, Found, deepest
+from skipgate.results.evidence import above, paired
+from skipgate.results.store import Result, Study
+
+FAMILIES = ("residual", "gated", "highway")
+MILD = 1.0
+"""An error that grows by fewer points has barely changed."""
+SMOOTH, FALLING = 0.7, 0.9
+"""Rank correlations from which on errors follow the shuffling, and deviations the blocks."""
+SMALL = 0.1
+"""A mean error below this share of the output's own spread is close to 0."""
+
+
+def _with_shortcuts(study: Study) -> list[Result]:
+    return [result for kind in FAMILIES if (result := deepest(study, kind, learnt=True))]
+
+
+def lesion_mild(study: Study) -> Found:
+    """The median block costs little; the first costs more than the median."""
+    found = _with_shortcuts(study)
+    parts = []
+    for result in found:
+        lost = np.array(result.parts["lesion"]["without"], dtype=float) - np.array(result.parts["lesion"]["whole"], dtype=float)
+        median, name = np.median(lost, axis=0), result.spec.net
+        parts.append(paired(f"{name}, median block, less than {MILD:g} point", [MILD] * len(median), median.tolist()))
+        parts.append(paired(f"{name}, first block above the median", lost[0].tolist(), median.tolist()))
+    return (parts, found) if found else None
+
+
+def lesion_kills_plain(study: Study) -> Found:
+    """No block of a plain network that has learnt can be spared."""
+    result = deepest(study, "plain", learnt=True)
+    if result is None:
+        return None
+    least = np.array(result.parts["lesion"]["without"], dtype=float).min(0).tolist()
+    return [above(f"least harmful block, error above {GUESSING:g}%", least, GUESSING)], [result]
+
+
+def shuffle_smooth(study: Study) -> Found:
+    """Rank correlation of the error with the distance from the trained order."""
+    found = _with_shortcuts(study)
+    parts = []
+    for result in found:
+        taus, errors = result.parts["shuffle"]["tau"], np.array(result.parts["shuffle"]["errors"], dtype=float)
+        ranks = [-float(stats.spearmanr(taus, column).statistic) for column in errors.T]
+        parts.append(above(f"{result.spec.net}, rank correlation above {SMOOTH:g}", ranks, SMOOTH, ""))
+    return (parts, found) if found else None
+
+
+def estimation_mean(study: Study) -> Found:
+    """Mean estimation error, as a share of the spread of what is estimated."""
+    found = _with_shortcuts(study)
+    parts = []
+    for result in found:
+        mean, size = (np.array(result.parts["estimation"][key], dtype=float) for key in ("mean", "size"))
+        share = np.abs(mean / size).mean(0).tolist()
+        parts.append(paired(f"{result.spec.net}, less than {SMALL:g} of the spread", [SMALL] * len(share), share, ""))
+    return (parts, found) if found else None
+
+
+def estimation_deviation(study: Study) -> Found:
+    """Rank correlation of the deviation with the block's place."""
+    found = _with_shortcuts(study)
+    parts = []
+    for result in found:
+        rows = np.array(result.parts["estimation"]["deviation"], dtype=float)
+        ranks = [-float(stats.spearmanr(range(len(rows)), column).statistic) for column in rows.T]
+        parts.append(above(f"{result.spec.net}, rank correlation above {FALLING:g}", ranks, FALLING, ""))
+    return (parts, found) if found else None
