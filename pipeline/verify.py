@@ -1,4 +1,4 @@
-"""Prove that what is committed follows from what is committed: results, digests, verdicts, claims, pages; exit with 1 if not."""
+"""Prove that results, digests, verdicts, claims and pages follow from each other; exit with 1 if one does not."""
 
 from tqdm import tqdm
 
@@ -18,9 +18,7 @@ def main() -> None:
     for sentence in found:
         print(f"verify: {sentence}")
     if found:
-        raise Problem(
-            f"{len(found)} things do not follow from what is committed; each line above says what moved and what to do"
-        )
+        raise Problem(f"{len(found)} findings; each line above says what moved and what to do")
     print(f"verify: results, digests, verdicts, claims and pages of {len(settings.nets)} nets follow from each other")
 
 

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from pipeline.stage import run
-from skipgate import params
+from skipgate import params, specs
+from skipgate.files import Problem
+from skipgate.reader import nearest
 from skipgate.results.integrity import stale_specs
 from skipgate.results.story import story
 from skipgate.tracking import runs_of
@@ -11,12 +13,12 @@ from skipgate.tracking import runs_of
 
 def main(net: str) -> None:
     settings = params.load()
-    changes: list[str] = []
-    if net in settings.nets:
-        from skipgate.behaviour import specify  # brings PyTorch, late, so that a wrong name is refused at once
+    if net not in settings.nets:
+        raise Problem(f"params.yaml has no net '{net}'; {nearest(net, settings.nets)}")
+    from skipgate.behaviour import specify  # brings PyTorch, late, so that a wrong name is refused at once
 
-        changes = list(stale_specs({net: specify(settings, net)}))
-    print(story(settings, net, changes, runs_of(Path(), net)))
+    changes = list(stale_specs({net: specify(settings, net)}))
+    print(story(settings, net, changes, runs_of(Path(), net, specs.load(net).digest)))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ import json
 import pytest
 import torch
 
-from skipgate import behaviour, params
+from skipgate import behaviour, params, paths
+from skipgate.files import write_json
 from skipgate.nets.gates.scalar import Scalar
 from skipgate.nets.transforms import Post
 from skipgate.settings import Augment, Decay, Nadam
@@ -21,7 +22,7 @@ def settings(monkeypatch, tmp_path):
 
 def digests(settings, net):
     train, probe = behaviour.specify(settings, net)
-    return train["digest"], probe["digest"]
+    return train["digest"], probe["digests"]
 
 
 @pytest.mark.parametrize("net", params.load(ROOT / "params.yaml").nets)
@@ -113,10 +114,22 @@ def test_renamed_attributes_change_nothing(settings, monkeypatch):
 
 
 def test_changed_probe_settings_change_the_probe_digest_only(settings):
-    changed = dataclasses.replace(settings, probes=dataclasses.replace(settings.probes, prune_orders=4))
+    usual = dataclasses.replace(settings.probes["usual"], prune_orders=4)
+    changed = dataclasses.replace(settings, probes={**settings.probes, "usual": usual})
     a, b = digests(settings, "gated-10"), digests(changed, "gated-10")
     assert a[0] == b[0]
     assert a[1] != b[1]
+
+
+def test_a_setting_that_is_new_renames_no_net_and_a_default_that_changed_does(settings, tmp_path, monkeypatch):
+    """The committed spec is of a time before `images` existed, and then of a time when its default was another."""
+    monkeypatch.chdir(tmp_path)
+    before, _ = behaviour.specify(settings, "gated-10")
+    file = paths.spec_file("gated-10")
+    for old, same in (({}, True), ({"images": 0}, True), ({"images": 7}, False)):
+        recipe = {**{k: v for k, v in before["settings"]["recipe"].items() if k != "images"}, **old}
+        write_json(file, {**before, "digest": "f" * 16, "settings": {**before["settings"], "recipe": recipe}})
+        assert (behaviour.specify(settings, "gated-10")[0]["digest"] == "f" * 16) is same
 
 
 def test_rounding_noise_keeps_the_committed_trace():

@@ -67,13 +67,13 @@ def sync(client: MlflowClient, study: Study) -> dict[str, int]:
     return counts
 
 
-def runs_of(folder: Path, net: str) -> list[str]:
-    """The runs of a net, the whole net first; none where there is no database."""
+def runs_of(folder: Path, net: str, digest: str) -> list[str]:
+    """The runs of a net as it is now, the whole net first; none where there is no database."""
     if not (folder / "mlflow.db").exists():
         return []
     client = connect(folder)
     experiments = [e.experiment_id for e in client.search_experiments()]
-    runs = client.search_runs(experiments, f"tags.`{KEY}` LIKE '{net}/%'")
+    runs = client.search_runs(experiments, f"tags.`{KEY}` LIKE '{net}/{digest}%'")
     lines = [f"{run.data.tags['mlflow.runName']}: run {run.info.run_id}, {run.info.status.lower()}" for run in runs]
     return sorted(lines, key=lambda line: (len(line), line))
 

@@ -12,10 +12,9 @@ import pytest
 
 from skipgate import params
 from skipgate.files import Problem
-from skipgate.results import frozen, pages, store
-from skipgate.results.papers import Cell, Table
-from skipgate.results.statistics import Estimate, estimate, pooled_deviation, prior_deviation
-from skipgate.results.verdicts import _tested
+from skipgate.results import frozen, pages, papers, store
+from skipgate.results.judgement import judge_study
+from skipgate.results.statistics import estimate
 from tests.toys import ROOT
 
 
@@ -35,6 +34,12 @@ def edit(file, change):
     Path(file).write_text(json.dumps(value))
 
 
+def rendered(project, study="digits"):
+    loaded = store.load(project, study)
+    judgement = judge_study(project, loaded, papers.load(project))
+    return pages.study_page(project, loaded, judgement), judgement.plain()
+
+
 def test_committed_results_belong_to_the_committed_specs(project):
     assert store.load(project, "digits").missing == {}
 
@@ -47,8 +52,8 @@ def test_a_result_of_other_code_counts_as_not_run(project):
         "gated-2": "no train result of the present code; run: dvc repro probe@gated-2",
         "gated-10": "no prune result of the present code; run: dvc repro probe@gated-10",
     }
-    page, line = pages.study_page(project, "digits")
-    assert (line["nets"], line["not run"]) == (len(project.nets) - 2, 4)
+    page, line = rendered(project)
+    assert (line["nets"], line["verdicts"]["not run"]) == (len(project.nets_of("digits")) - 2, 4)
     assert re.search(r"\| `gated-2` +\| not run", page)
 
 
@@ -62,7 +67,7 @@ def test_a_truncated_result_is_refused_with_the_remedy(project):
 
 
 def test_numbers_in_a_report_lead_to_files_that_hold_them(project):
-    page, _ = pages.study_page(project, "digits")
+    page, _ = rendered(project)
     ours = json.loads(Path("results/digits/gated-10.train.json").read_text())
     mean = np.mean([column[-1] for column in ours["metrics"]["test_error"]])
     assert f"[{mean:.2f} ± " in page
@@ -71,7 +76,7 @@ def test_numbers_in_a_report_lead_to_files_that_hold_them(project):
 
 
 def test_the_committed_report_is_what_the_results_render_to(project):
-    page, line = pages.study_page(project, "digits")
+    page, line = rendered(project)
     assert page == (ROOT / "reports" / "digits.md").read_text()
     assert line == json.loads((ROOT / "reports" / "verdicts" / "digits.json").read_text())
 
@@ -104,10 +109,11 @@ def test_diverged_seeds_are_left_out_of_means_and_counted(project):
             ("lesion", ("whole", "without")),
             ("prune", ("random", "smallest")),
             ("shuffle", ["errors"]),
+            ("estimation", ("mean", "deviation", "size")),
         ):
             lost = partial(lambda value, k, s: value.update(without({key: value[key] for key in k}, s)), k=keys, s=seeds)
             edit(f"results/digits/{net}.{kind}.json", lost)
-    page, _ = pages.study_page(project, "digits")
+    page, _ = rendered(project)
     assert "5, 1 diverged" in page
     assert "5, 5 diverged" in page
     assert "[diverged](../results/digits/gated-50.train.json)" in page
@@ -134,36 +140,10 @@ def test_an_unknown_study_is_refused(project):
         store.load(project, "digts")
 
 
-def test_a_wild_cell_does_not_blur_its_neighbours():
-    """A network that fails to train varies by tens of points; the others are judged by their own spread."""
-    cells = [Cell("d", str(i), 1.62, ("x",)) for i in range(2)]
-    table = Table("t", "Table 1", "%", "test_error", "single", 0.01, "printed", 0.2, "", tuple(cells))
-    ours = [Estimate(60.0, 20.0, 25.0, 5), Estimate(4.0, 0.1, 0.09, 5)]
-    verdicts = _tested(table, [(c, "x", e) for c, e in zip(cells, ours, strict=True)], images=10000)
-    assert verdicts[1].word == "differs"
-
-
-def test_prior_and_pooled_spread():
-    assert prior_deviation(1.6, 10000) == pytest.approx(0.0887, abs=1e-3)
-    spread, freedom = pooled_deviation([Estimate(0, 0, 2.0, 5), Estimate(0, 0, 1.0, 5)], prior=3.0)
-    assert freedom == 12
-    assert spread == pytest.approx(math.sqrt((4 * 9 + 4 * 4 + 4 * 1) / 12))
-
-
-@pytest.mark.parametrize(
-    ("reported", "margin", "word"), [(2.0, 0.5, "agrees"), (2.0, 0.05, "inconclusive"), (4.0, 0.5, "differs")]
-)
-def test_the_three_judgements(reported, margin, word):
-    cell = Cell("d = 2", "gated", reported, ("x",))
-    table = Table("t", "Table 1", "%", "test_error", "single", 0.01, "printed", margin, "", (cell,))
-    (verdict,) = _tested(table, [(cell, "x", Estimate(2.01, 0.1, 0.1, 5))], images=10000)
-    assert verdict.word == word
-
-
 def test_a_study_with_a_registered_deviation_is_never_judged(project):
     assert project.studies["digits"].deviation
-    _, line = pages.study_page(project, "digits")
-    assert line["cells"] == line["not comparable"] > 0
+    _, line = rendered(project)
+    assert len(line["cells"]) == line["verdicts"]["not comparable"] > 0
 
 
 def test_frozen_numbers_hold_for_the_committed_results(project):

@@ -94,15 +94,13 @@ def stale_specs(fresh: dict[str, tuple[dict[str, Any], dict[str, Any]]]) -> Iter
         for file, new in zip((paths.spec_file(net), paths.probe_spec_file(net)), made, strict=True):
             old = read_json(file, "run: dvc repro specify") if file.exists() else {}
             if old != new:
-                where = _first_change(old, new)
-                yield f"{file}: by the code, {where}; its results are of other code; if that is meant, run: dvc repro probe@{net}"
+                yield f"{file}: by the code {_first_change(old, new)}; if that is meant, run: dvc repro probe@{net}"
 
 
 def _first_change(old: Any, new: Any, path: str = "") -> str:
     """The setting that moved, or failing that the behaviour."""
     if isinstance(old, dict) and isinstance(new, dict):
         keys = sorted({*old, *new}, key=lambda key: key != "settings")
-        return next(
-            (_first_change(old.get(k), new.get(k), f"{path}.{k}".strip(".")) for k in keys if old.get(k) != new.get(k)), ""
-        )
+        key = next(key for key in keys if old.get(key) != new.get(key))
+        return _first_change(old.get(key), new.get(key), f"{path}.{key}".strip("."))
     return f"{path} is {_short(new)} where the spec says {_short(old)}"

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from skipgate import paths, specs
-from skipgate.files import Problem, read_json
+from skipgate.files import read_json
 from skipgate.params import Params
-from skipgate.reader import nearest, plain
+from skipgate.reader import plain
 from skipgate.results import papers, store
 from skipgate.results.judgement import Judgement, judge_study
 from skipgate.results.names import family, size
@@ -16,8 +16,6 @@ from skipgate.results.tables import markdown
 
 def story(params: Params, net: str, changes: list[str], runs: list[str]) -> str:
     """Settings, what changed, results by seed, the verdicts and claims it feeds, its MLflow runs, and how to recreate it."""
-    if net not in params.nets:
-        raise Problem(f"params.yaml has no net '{net}'; {nearest(net, params.nets)}")
     spec = specs.load(net)
     study = store.load(params, spec.study)
     result = study.results.get(net)
@@ -72,6 +70,5 @@ def _claims(judgement: Judgement, net: str) -> str:
 
 def _cost(spec: specs.Spec) -> str:
     run = read_json(paths.result_file(spec.study, spec.net, "run"), "train it")
-    return (
-        f"   ({run['seconds']:.0f} s of training on {run['device']}, {run['threads']} thread(s), commit {run['commit'][:12]})"
-    )
+    where = f"{run['device']}, {run['threads']} thread(s), commit {str(run['commit'])[:12]}"
+    return f"   ({run['seconds']:.0f} s of training on {where})"
