@@ -1,4 +1,4 @@
-"""How fast the stacked training is, against the loop one would write with ordinary modules."""
+"""How fast the stacked training and the shared probing are, against the loops one would write with ordinary means."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -8,10 +8,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from skipgate.evaluation import losses
-from skipgate.settings import Constant, Dataset, GateChoice, Mlp, Nadam, Recipe
+from skipgate.data.images import Split
+from skipgate.evaluation import Images
+from skipgate.nets.bodies import Plan, build
+from skipgate.nets.surgery import closed, none_closed, one_closed
+from skipgate.nets.weights import initialise
+from skipgate.probes.subject import Subject
+from skipgate.probes.walk import with_closed
+from skipgate.settings import Augment, Body, Constant, Dataset, GateChoice, Mlp, Nadam, Recipe
 from skipgate.specs import Settings
-from skipgate.training.loop import begin
+from skipgate.training.loop import begin, train_batches
+from skipgate.training.streams import stream, streams
+
+MNIST = Dataset("mnist", (1, 28, 28), 10, 255, 10000, "")
+IMAGES, BATCH, WIDTH, STEPS = 60000, 128, 50, 24
 
 
 class PlainLayer(nn.Module):
@@ -44,68 +54,97 @@ class PlainLoopNet(nn.Module):
 
 @dataclass(frozen=True)
 class Times:
-    """Milliseconds a training step takes per seed."""
+    """Seconds of the ordinary way and of ours."""
 
-    depth: int
+    name: str
     plain: float
-    stacked: float
+    ours: float
 
 
-def measure(depth: int, seeds: int, batch: int, rounds: int) -> Times:
-    """Both loops on the same thread, warmed up and alternating; the fastest round of each counts."""
+def made_up_images() -> Images:
+    """As many random images as MNIST has, so that a batch is gathered from as much memory."""
+    die = stream(0, "bench")
+    return Images(torch.rand(IMAGES, 1, 28, 28, generator=die), torch.randint(10, (IMAGES,), generator=die))
+
+
+def training(depth: int, seeds: int, images: Images, rounds: int) -> Times:
+    """Seconds a seed and epoch: both on one thread, warmed up and alternating; the fastest round of each counts."""
+    plain, ours = _alternating([_plain_steps(depth, images), _stacked_steps(depth, seeds, images)], rounds)
+    epoch = IMAGES / (BATCH * STEPS)
+    return Times(f"d = {depth}", plain * epoch, ours * epoch / seeds)
+
+
+def lesions(name: str, body: Body, seeds: int, images: Images, rounds: int) -> Times:
+    """Seconds for all single lesions: a whole forward pass for each, against `probes.walk`. Both must give the same errors."""
+    network = build(body, Plan(GateChoice("constant"), GateChoice("constant"), MNIST, seeds))
+    initialise(network, body.init, streams(range(seeds), "init"))
+    subject = Subject(network.eval(), images, 500)
+    masks = [none_closed(network), *(one_closed(network, i) for i in range(len(network.blocks)))]
+    found: dict[str, list[list[float]]] = {}
+
+    def naive() -> None:
+        errors = []
+        for mask in masks:
+            with closed(network, mask):
+                errors.append(subject.errors())
+        found["naive"] = errors
+
+    def shared() -> None:
+        found["shared"] = subject.errors_of([with_closed(mask) for mask in masks])
+
+    plain, ours = _alternating([naive, shared], rounds)
+    if found["naive"] != found["shared"]:
+        raise AssertionError("shared lesions give other errors than whole forward passes")
+    return Times(name, plain, ours)
+
+
+def _alternating(works: Sequence[Callable[[], None]], rounds: int) -> list[float]:
+    """The fastest of several rounds of each, the first round left out."""
     torch.set_num_threads(1)
-    x, y = torch.rand(batch, 64), torch.randint(10, (batch,))
-    steps = [_plain_step(depth, x, y), _stacked_step(depth, seeds, x, y)]
-    times: list[list[float]] = [[], []]
-    for _ in range(rounds):
-        for step, taken in zip(steps, times, strict=True):
-            taken.append(_seconds(step))
-    plain, stacked = (1000 * min(taken[1:]) for taken in times)
-    return Times(depth, plain, stacked / seeds)
+    best = [float("inf")] * len(works)
+    for turn in range(rounds + 1):
+        for i, work in enumerate(works):
+            start = time.perf_counter()
+            work()
+            if turn:
+                best[i] = min(best[i], time.perf_counter() - start)
+    return best
 
 
-def _seconds(step: Callable[[], None], repeats: int = 10) -> float:
-    start = time.perf_counter()
-    for _ in range(repeats):
-        step()
-    return (time.perf_counter() - start) / repeats
-
-
-def _plain_step(depth: int, x: Tensor, y: Tensor) -> Callable[[], None]:
-    network = PlainLoopNet(depth, 50, x.shape[1], 10)
+def _plain_steps(depth: int, images: Images) -> Callable[[], None]:
+    network = PlainLoopNet(depth, WIDTH, images.x[0].numel(), MNIST.classes)
     optimiser = torch.optim.NAdam(network.parameters(), 0.002)
+    x, die = images.x.flatten(1), stream(0, "order")
 
-    def step() -> None:
-        optimiser.zero_grad()
-        F.cross_entropy(network(x), y).backward()
-        optimiser.step()
+    def steps() -> None:
+        for chosen in torch.randperm(IMAGES, generator=die)[: STEPS * BATCH].split(BATCH):
+            optimiser.zero_grad()
+            F.cross_entropy(network(x[chosen]), images.y[chosen]).backward()
+            optimiser.step()
 
-    return step
+    return steps
 
 
-def _stacked_step(depth: int, seeds: int, x: Tensor, y: Tensor) -> Callable[[], None]:
-    data = Dataset("digits", (1, 8, 8), 10, 16, 1, "")
-    recipe = Recipe(1, len(y), Nadam("nadam"), Constant("constant"))
-    settings = Settings(data, Mlp("mlp", depth), recipe, GateChoice("scalar"), GateChoice("constant"), seeds)
+def _stacked_steps(depth: int, seeds: int, images: Images) -> Callable[[], None]:
+    recipe = Recipe(1, BATCH, Nadam("nadam"), Constant("constant"), augment=Augment())
+    settings = Settings(MNIST, Mlp("mlp", depth, WIDTH), recipe, GateChoice("scalar"), GateChoice("constant"), seeds)
     state = begin(settings, range(seeds), torch.device("cpu"))
-    images, labels = x.view(1, -1, 1, 8, 8).expand(seeds, -1, -1, -1, -1), y.expand(seeds, -1)
+    split = Split(images, images)
 
-    def step() -> None:
-        state.optimiser.zero_grad(set_to_none=False)
-        losses(state.network(images), labels).sum().backward()
-        state.optimiser.step()
+    def steps() -> None:
+        train_batches(state, split, epoch=0, most=STEPS)
 
-    return step
+    return steps
 
 
-def rows(measured: Sequence[Times]) -> list[dict[str, object]]:
-    """One line a depth, with the ratio."""
+def rows(measured: Sequence[Times], unit: str) -> list[dict[str, object]]:
+    """One line a case, with the ratio."""
     return [
         {
-            "d": t.depth,
-            "plain loop (ms a step and seed)": f"{t.plain:.2f}",
-            "stacked (ms a step and seed)": f"{t.stacked:.2f}",
-            "ratio": f"{t.plain / t.stacked:.1f}",
+            "": t.name,
+            f"ordinary ({unit})": f"{t.plain:.2f}",
+            f"ours ({unit})": f"{t.ours:.2f}",
+            "ratio": f"{t.plain / t.ours:.1f}",
         }
         for t in measured
     ]

@@ -57,7 +57,8 @@ class TestLimits:
 
     def test_certain_survival_is_residual(self, body, mode):
         made = network(body, GateChoice("survival", {"last": 1.0}), ONE)
-        made.draw(streams(range(1), "gates"))
+        for gate in made.gates:
+            gate.draw(streams(range(1), "gates"))
         self.same(made, network(body), mode)
 
     def test_highway_bias_of_plus_infinity_is_plain(self, body, mode):
@@ -102,7 +103,8 @@ def test_survival_draws_at_the_rate_it_says():
     made = network(Mlp("mlp", depth=8, width=6), GateChoice("survival", {"last": 0.5}), ONE).train()
     coins, dropped = streams(range(1), "gates"), torch.zeros(4)
     for _ in range(2000):
-        made.draw(coins)
+        for gate in made.gates:
+            gate.draw(coins)
         dropped += torch.tensor([bool(block.T.closed()) for block in made.blocks])
     assert torch.allclose(dropped / 2000, torch.tensor([0.125, 0.25, 0.375, 0.5]), atol=0.04)
 

@@ -44,7 +44,9 @@ def test_an_edited_result_is_named(project):
 def test_an_edited_digit_of_a_report_is_named(project):
     replace("reports/digits.md", r"\[3\.(\d\d) ±", r"[9.\1 ±")
     (line,) = findings(params.load())
-    assert re.match(r"reports/digits\.md, line \d+: says '.*9\..*' where the results render to '.*3\..*'; run: make report", line)
+    assert re.match(
+        r"reports/digits\.md, line \d+: says '.*9\..*' where the results render to '.*3\..*'; run: make report", line
+    )
 
 
 def test_an_edited_reported_number_is_named(project):
@@ -55,7 +57,9 @@ def test_an_edited_reported_number_is_named(project):
 
 def test_a_deleted_result_is_a_number_that_leads_nowhere(project):
     Path("results/digits/gated-10.shuffle.json").unlink()
-    assert any("leads to ../results/digits/gated-10.shuffle.json, which is not there" in line for line in findings(params.load()))
+    assert any(
+        "leads to ../results/digits/gated-10.shuffle.json, which is not there" in line for line in findings(params.load())
+    )
 
 
 def test_a_changed_default_is_named_with_the_nets_it_touches(project, monkeypatch):
@@ -64,5 +68,8 @@ def test_a_changed_default_is_named_with_the_nets_it_touches(project, monkeypatc
     monkeypatch.setattr("skipgate.nets.gates.scalar.Scalar.__init__.__defaults__", (0.9,))
     fresh = {net: behaviour.specify(settings, net) for net in ("gated-10", "residual-10")}
     found = list(stale_specs(fresh))
-    assert found[0] == "specs/gated-10.json: by the code settings.T.start is 0.9 where the spec says 1.0; if that is meant, run: dvc repro probe@gated-10"
+    assert (
+        found[0]
+        == "specs/gated-10.json: by the code settings.T.start is 0.9 where the spec says 1.0; if that is meant, run: dvc repro probe@gated-10"
+    )
     assert not any("residual" in line for line in found)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from skipgate.nets.dense import fused, gated_sum
 from skipgate.nets.gate import Gate, spread
 
 
@@ -59,8 +60,15 @@ class Block(nn.Module):
         f = self.transform(x, shut)
         t = self.T(x, f)
         c = self.C(x, f, t)
-        y: Tensor = self.after(_times(t, f) + _times(c, s))
+        y: Tensor = self.after(_mixed(t, f, c, s))
         return y if shut is None else torch.where(spread(shut, y), self.after(s), y)
+
+
+def _mixed(t: Tensor | float, f: Tensor, c: Tensor | float, s: Tensor) -> Tensor | float:
+    """The sum t f + c s, in one step where there is one."""
+    if isinstance(t, Tensor) and t.numel() == len(f) and f.ndim == 3 and isinstance(c, float) and c == 1 and fused(f):
+        return gated_sum(t, f, s)
+    return _times(t, f) + _times(c, s)
 
 
 def _times(gate: Tensor | float, value: Tensor) -> Tensor | float:

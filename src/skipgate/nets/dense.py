@@ -1,4 +1,4 @@
-"""Dot-BN-ReLU of all replicas in training, as one compiled step."""
+"""The two sums of a dense block, each as one compiled step for all replicas."""
 
 import torch
 from torch import Tensor
@@ -21,4 +21,10 @@ def dot_norm_relu(x: Tensor, linear: Linear, norm: BatchNorm, *, relu: bool) -> 
     learned, running = (linear.weight, norm.weight, norm.bias), (norm.running_mean, norm.running_var)
     constants = norm.epsilon, norm.momentum, relu
     y: Tensor = torch.ops.skipgate.dot_norm_relu(x.mT.contiguous(), *learned, linear.bias, *running, *constants)
+    return y.mT
+
+
+def gated_sum(t: Tensor, f: Tensor, s: Tensor) -> Tensor:
+    """The mix t f + s with one t a replica (gresnet: u = g(k) f + x), for f and s of (replica, batch, width)."""
+    y: Tensor = torch.ops.skipgate.gated_sum(f.mT.contiguous(), s.mT.contiguous(), t.flatten())
     return y.mT

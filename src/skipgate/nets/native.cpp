@@ -114,6 +114,55 @@ at::Tensor dot_norm_relu(const at::Tensor& x, const at::Tensor& weight, const at
   return DotNormRelu::apply(x, weight, scale, shift, bias, running_mean, running_var, epsilon, momentum, relu);
 }
 
+// y = t f + s with one t a replica: a scalar gate on F and an open shortcut.
+template <typename T>
+void mix(T* y, const T* f, const T* s, int64_t count, T t) {
+#pragma omp simd
+  for (int64_t j = 0; j < count; j++) y[j] = t * f[j] + s[j];
+}
+
+template <typename T>
+T mix_back(T* to_f, const T* grad, const T* f, int64_t count, T t) {
+  T product = 0;
+#pragma omp simd reduction(+ : product)
+  for (int64_t j = 0; j < count; j++) {
+    product += grad[j] * f[j];
+    to_f[j] = t * grad[j];
+  }
+  return product;
+}
+
+struct GatedSum : torch::autograd::Function<GatedSum> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& f, const at::Tensor& s, const at::Tensor& t) {
+    const at::Tensor y = at::empty_like(f);
+    const int64_t replicas = t.numel(), count = f.numel() / replicas;
+    AT_DISPATCH_FLOATING_TYPES(f.scalar_type(), "gated_sum", [&] {
+      const auto *fs = f.const_data_ptr<scalar_t>(), *ss = s.const_data_ptr<scalar_t>(), *ts = t.const_data_ptr<scalar_t>();
+      auto* ys = y.mutable_data_ptr<scalar_t>();
+      for (int64_t r = 0; r < replicas; r++) mix<scalar_t>(ys + r * count, fs + r * count, ss + r * count, count, ts[r]);
+    });
+    ctx->save_for_backward({f, t});
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const auto saved = ctx->get_saved_variables();
+    const at::Tensor &f = saved[0], &t = saved[1];
+    const at::Tensor grad = grads[0].contiguous(), to_f = at::empty_like(f), to_t = at::empty_like(t);
+    const int64_t replicas = t.numel(), count = f.numel() / replicas;
+    AT_DISPATCH_FLOATING_TYPES(f.scalar_type(), "gated_sum_backward", [&] {
+      const auto *fs = f.const_data_ptr<scalar_t>(), *gs = grad.const_data_ptr<scalar_t>(), *ts = t.const_data_ptr<scalar_t>();
+      auto *out = to_f.mutable_data_ptr<scalar_t>(), *sums = to_t.mutable_data_ptr<scalar_t>();
+      for (int64_t r = 0; r < replicas; r++) {
+        sums[r] = mix_back<scalar_t>(out + r * count, gs + r * count, fs + r * count, count, ts[r]);
+      }
+    });
+    return {to_f, grad, to_t};
+  }
+};
+
+at::Tensor gated_sum(const at::Tensor& f, const at::Tensor& s, const at::Tensor& t) { return GatedSum::apply(f, s, t); }
+
 // One step of NAdam (Dozat 2016) on flat tensors, in place, the moments m and v moved first:
 // p -= (a g + b m) / (sqrt(v / unbias) + epsilon).
 template <typename T>
@@ -140,5 +189,6 @@ void nadam(const at::Tensor& p, const at::Tensor& grad, const at::Tensor& m, con
 
 TORCH_LIBRARY(skipgate, library) {
   library.def("dot_norm_relu", &dot_norm_relu);
+  library.def("gated_sum", &gated_sum);
   library.def("nadam", &nadam);
 }

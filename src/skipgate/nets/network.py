@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import cast
 
-import torch
 from torch import Tensor, nn
 
 from skipgate.nets.block import Block
@@ -31,11 +30,6 @@ class Network(nn.Module):
     def gates(self) -> list[Gate]:
         """All gates, T and C."""
         return [module for module in self.modules() if isinstance(module, Gate)]
-
-    def draw(self, dice: Sequence[torch.Generator]) -> None:
-        """Let random gates draw for the coming mini-batch, one generator a replica."""
-        for gate in self.gates:
-            gate.draw(dice)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.stem(x)

@@ -1,5 +1,6 @@
 """The training loop: all seeds of a net, as replicas of one network."""
 
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from skipgate.data.batches import batches
 from skipgate.data.images import Split
@@ -48,24 +50,30 @@ def begin(settings: Settings, seeds: range, device: torch.device, dtype: torch.d
 
 def run_epoch(state: State, split: Split, epoch: int) -> None:
     """Train one epoch, test, and add both to the history."""
+    train_loss = train_batches(state, split, epoch)
+    error, test_loss = evaluate(state.network, split.test, len(state.seeds), state.settings.recipe.evaluation_batch)
+    for name, values in (("train_loss", train_loss), ("test_error", error), ("test_loss", test_loss)):
+        state.history[name].append(values.tolist())
+
+
+def train_batches(state: State, split: Split, epoch: int, most: int | None = None) -> Tensor:
+    """Take a step for every mini-batch of the epoch, or for the first few; gives the mean training loss of each seed."""
     recipe, seeds, network = state.settings.recipe, state.seeds, state.network
     for group in state.optimiser.param_groups:
         group["lr"] = learning_rate(recipe, epoch)
     order, dice = streams(seeds, "order", epoch), streams(seeds, "augment", epoch)
-    coins = streams(seeds, "gates", epoch)
+    coins, gates = streams(seeds, "gates", epoch), network.gates
     network.train()
     total = torch.zeros(len(seeds), dtype=torch.float64, device=split.train.y.device)
-    for x, y in batches(split.train, recipe.batch, recipe.augment, order, dice):
-        network.draw(coins)
+    for x, y in itertools.islice(batches(split.train, recipe.batch, recipe.augment, order, dice), most):
+        for gate in gates:
+            gate.draw(coins)
         state.optimiser.zero_grad(set_to_none=False)  # the gradients are slices of one tensor and must stay so
         loss = losses(network(x), y)
         loss.sum().backward()
         state.optimiser.step()
         total += loss.detach().double() * y.shape[1]
-    error, test_loss = evaluate(network, split.test, len(seeds), recipe.evaluation_batch)
-    state.history["train_loss"].append((total / len(split.train)).tolist())
-    state.history["test_error"].append(error.tolist())
-    state.history["test_loss"].append(test_loss.tolist())
+    return total / len(split.train)
 
 
 def fit(state: State, split: Split, checkpoint: Path, watch: Callable[[History], None]) -> None:

@@ -1,0 +1,112 @@
+"""The compiled steps against the same steps one PyTorch operation at a time."""
+
+import copy
+
+import pytest
+import torch
+
+from skipgate.nets import dense, native
+from skipgate.nets.dense import dot_norm_relu, gated_sum
+from skipgate.nets.layers import BatchNorm, Linear
+from skipgate.settings import Decay, GateChoice, Mlp, Nadam, Norm
+from skipgate.training.loop import begin, run_epoch
+from skipgate.training.stack import optimiser
+from tests.toys import MLP, ONE, network, toy_settings
+
+DIE = torch.Generator().manual_seed(7)
+
+
+def random(*shape):
+    return torch.randn(*shape, generator=DIE, dtype=torch.float64)
+
+
+@pytest.fixture(autouse=True)
+def compiled():
+    assert native.available()
+
+
+@pytest.mark.parametrize("relu", [True, False])
+def test_dot_norm_relu_is_its_parts_in_value_gradient_and_running_statistics(relu):
+    linear, norm = Linear(3, 5, 4).double(), BatchNorm(3, 4, Norm(0.3, 0.01)).double()
+    with torch.no_grad():
+        for p in (*linear.parameters(), *norm.parameters()):
+            p.copy_(random(*p.shape))
+    twin = copy.deepcopy(torch.nn.ModuleList([linear, norm]))
+    x, weight = random(3, 7, 5), random(3, 7, 4)
+    inputs = [x.clone().requires_grad_() for _ in range(2)]
+    ours = dot_norm_relu(inputs[0], linear, norm, relu=relu)
+    theirs = twin[1](twin[0](inputs[1]))
+    theirs = torch.relu(theirs) if relu else theirs
+    for y in (ours, theirs):
+        (y * weight).sum().backward()
+    assert torch.allclose(ours, theirs)
+    assert torch.allclose(inputs[0].grad, inputs[1].grad)
+    assert torch.allclose(linear.weight.grad, twin[0].weight.grad)
+    assert linear.bias.grad is None, "batch normalisation takes the bias away"
+    assert twin[0].bias.grad.abs().max() < 1e-12
+    for name in ("weight", "bias"):
+        assert torch.allclose(getattr(norm, name).grad, getattr(twin[1], name).grad)
+    for name in ("running_mean", "running_var"):
+        assert torch.allclose(getattr(norm, name), getattr(twin[1], name))
+
+
+def test_what_is_no_number_stays_so():
+    linear, norm = Linear(1, 2, 2).double(), BatchNorm(1, 2, Norm()).double()
+    with torch.no_grad():
+        linear.weight.copy_(torch.tensor([[[1.0, 0.0], [torch.nan, 0.0]]]))
+        linear.bias.zero_()
+    y = dot_norm_relu(random(1, 5, 2), linear, norm, relu=True)
+    assert y[0, :, 0].isfinite().all()
+    assert y[0, :, 1].isnan().all()
+
+
+def test_gated_sum_is_the_equation_and_its_gradient():
+    t, f, s, weight = random(3, 1, 1), random(3, 7, 4), random(3, 7, 4), random(3, 7, 4)
+    assert torch.autograd.gradcheck(gated_sum, [v.clone().requires_grad_() for v in (t, f, s)])
+    assert torch.allclose(gated_sum(t, f, s), t * f + s)
+    assert (weight * gated_sum(t, f, s)).isfinite().all()
+
+
+def test_compiled_nadam_is_pytorchs():
+    made = network(MLP)
+    ours, theirs = (copy.deepcopy(made) for _ in range(2))
+    stepper = optimiser(ours, Nadam("nadam", rate=0.01), Decay(0.01, gates=True, biases=True, norms=True))
+    reference = torch.optim.NAdam(theirs.parameters(), 0.01, weight_decay=0.01)
+    for _ in range(4):
+        for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+            b.grad = random(*b.shape)
+            a.grad.copy_(b.grad)
+        stepper.step()
+        reference.step()
+    assert all(torch.allclose(a, b, rtol=1e-12) for a, b in zip(ours.parameters(), theirs.parameters(), strict=True))
+
+
+def test_training_without_a_compiler_gives_the_same_numbers_to_rounding(split, monkeypatch):
+    settings = toy_settings(Mlp("mlp", depth=4, width=6), GateChoice("scalar"), ONE)
+    histories = []
+    for compiler in ("g++", "no-such-compiler"):
+        native.available.cache_clear()
+        monkeypatch.setenv("CXX", compiler)
+        if compiler != "g++":
+            with pytest.warns(UserWarning, match=r"training runs slower, as native\.cpp did not compile: .*no-such-compiler"):
+                assert not native.available()
+        else:
+            assert native.available()
+        state = begin(settings, range(2), torch.device("cpu"))
+        run_epoch(state, split, 0)
+        histories.append(torch.tensor([state.history["train_loss"], state.history["test_loss"]]))
+    native.available.cache_clear()
+    assert torch.allclose(*histories, rtol=1e-4)
+
+
+def test_the_compiled_step_is_the_one_that_trains(monkeypatch):
+    """A network of Dot-BN-ReLU layers goes through it in training, and never in evaluation."""
+    calls = []
+    monkeypatch.setattr(
+        "skipgate.nets.transforms.dot_norm_relu", lambda *a, **k: calls.append(1) or dense.dot_norm_relu(*a, **k)
+    )
+    made, x = network(MLP), random(1, 5, 1, 8, 8)
+    made.train()(x)
+    assert len(calls) == MLP.depth
+    made.eval()(x)
+    assert len(calls) == MLP.depth
