@@ -21,6 +21,11 @@ def margin(value: float, half: float) -> str:
     return f"{value:.{digits}f} ± {half:.{digits}f}"
 
 
+def line(slope: float, intercept: float) -> str:
+    """A line in n, as the paper prints it."""
+    return f"{slope:g}n" + (f" + {intercept:g}" if intercept else "")
+
+
 def _bias_variance(theory: Theory, link: Link) -> str:
     table, word = theory["sdi"]["table"], "highway -4.0 project"
     intercept, half = table[f"{word} sampled intercept"], table[f"{word} intercept margin"]
@@ -34,12 +39,13 @@ def _bias_variance(theory: Theory, link: Link) -> str:
 
 def _smallest(theory: Theory, link: Link) -> str:
     table = theory["sdi"]["table"]
-    if not all(table[f"highway -4.0 {key}"] == table[f"residual {key}"] for key in ("slope", "intercept")):
+    lines = [(table[f"{n} slope"], table[f"{n} intercept"]) for n in ("residual", "highway -4.0", "highway -4.0 project")]
+    if not lines[0] == lines[1] > lines[2]:
         return ""
+    same, smaller = (link("sdi", line(*found)) for found in lines[1:])
     return (
         "gresnet-v1 section 2.4 calls the residual TSDI the smallest of the three. At c = -4 the highway layer has the "
-        f"same one, {link('sdi', '2n + 2')}, by the paper's own formulas, and a smaller one, {link('sdi', '2n')}, once the "
-        "fixed bias has no variance."
+        f"same one, {same}, by the paper's own formulas, and a smaller one, {smaller}, once the fixed bias has no variance."
     )
 
 
@@ -57,15 +63,19 @@ def _equation_15(theory: Theory, link: Link) -> str:
 
 def _cost(theory: Theory, link: Link) -> str:
     slices = theory["slices"]
-    mix = slices["deviations"]["residual output is the mix"]
-    first, last = (slices["loss"][f"{which} block"]["bend"] for which in ("first", "last"))
-    if not mix < ROUNDING < min(first, last):
+    mix, ks = slices["deviations"]["residual output is the mix"], slices["k"]
+    first, last = (slices["loss"][f"{which} block"] for which in ("first", "last"))
+    if not mix < ROUNDING < min(first["bend between 0 and 1"], last["bend between 0 and 1"]):
         return ""
+    inside, outside = (
+        " and ".join(link("slices", f"{block[key]:.2g}") for block in (first, last)) for key in ("bend between 0 and 1", "bend")
+    )
     return (
         "gresnet-v2 section 2.2 says that the slices of the cost surface at other k are linear combinations of those at 0 "
-        f"and 1. That is true of the layer's output (to {link('slices', f'{mix:.0e}')}), not of the cost, which leaves the "
-        f"line by up to {link('slices', f'{first:.2f}')} along the first block's k and {link('slices', f'{last:.2f}')} "
-        "along the last one's, although there even the logits are linear in k."
+        f"and 1. That is true of the layer's output (to {link('slices', f'{mix:.0e}')}), not of the cost. In one fresh "
+        f"network the cost leaves the line by at most {inside} along the first and the last block's k between 0 and 1, "
+        f"where the paper's words are nearly right, and by up to {outside} for k up to {ks[-1]:g}. Along the last k this "
+        "is so although the logits are linear in it."
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from skipgate import paths
 from skipgate.files import read_json
 from skipgate.results import theory_figures
-from skipgate.results.findings import Theory, findings, margin
+from skipgate.results.findings import Theory, findings, line, margin
 from skipgate.results.pages import NOTE
 from skipgate.results.tables import markdown
 
@@ -25,12 +25,8 @@ def load() -> Theory:
 
 def theory_page() -> str:
     """The page, drawing its figures on the way."""
-    theory, folder = load(), paths.figure_folder("theory")
-    captions = theory_figures.draw_all(theory, folder)
-    pictures = {
-        file.removesuffix(".png"): f"![{caption}]({paths.link(folder / file, paths.REPORTS)})\n\n*{caption}*"
-        for file, caption in captions.items()
-    }
+    theory = load()
+    pictures = _pictures(theory)
     parts = [
         NOTE.format(stage="theory-report"),
         "# theory: what follows without training",
@@ -50,6 +46,15 @@ def theory_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _pictures(theory: Theory) -> dict[str, str]:
+    """The figures with their captions, by name."""
+    folder = paths.figure_folder("theory")
+    return {
+        file.removesuffix(".png"): f"![{caption}]({paths.link(folder / file, paths.REPORTS)})\n\n*{caption}*"
+        for file, caption in theory_figures.draw_all(theory, folder).items()
+    }
+
+
 def linked(part: str, text: object) -> str:
     """Text that leads to the part's result file."""
     return f"[{text}]({paths.link(paths.theory_file(part), paths.REPORTS)})"
@@ -59,11 +64,6 @@ def _section(title: str, about: str, rows: Sequence[dict[str, object]]) -> str:
     return f"## {title}\n\n{about}\n\n{markdown(rows)}"
 
 
-def _line(slope: float, intercept: float) -> str:
-    """A line in n, as the paper prints it."""
-    return f"{slope:g}n" + (f" + {intercept:g}" if intercept else "")
-
-
 def _sdi(theory: Theory) -> str:
     table = theory["sdi"]["table"]
     rows: list[dict[str, object]] = []
@@ -71,7 +71,7 @@ def _sdi(theory: Theory) -> str:
         row: dict[str, object] = {"layer": name.replace(" -", ", c = -")}
         row["g(c)"] = linked("sdi", f"{table[f'{name} gate']:.3f}") if f"{name} gate" in table else ""
         for word, title in ((name, "TSDI, paper's biases"), (f"{name} project", "TSDI, biases as here")):
-            row[title] = linked("sdi", _line(table[f"{word} slope"], table[f"{word} intercept"]))
+            row[title] = linked("sdi", line(table[f"{word} slope"], table[f"{word} intercept"]))
             fits = (margin(table[f"{word} sampled {key}"], table[f"{word} {key} margin"]) for key in ("slope", "intercept"))
             row[f"{title}: sampled slope, intercept"] = linked("sdi", ", ".join(fits))
         rows.append(row)
