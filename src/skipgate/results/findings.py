@@ -64,18 +64,18 @@ def _equation_15(theory: Theory, link: Link) -> str:
 def _cost(theory: Theory, link: Link) -> str:
     slices = theory["slices"]
     mix, ks = slices["deviations"]["residual output is the mix"], slices["k"]
-    first, last = (slices["loss"][f"{which} block"] for which in ("first", "last"))
-    if not mix < ROUNDING < min(first["bend between 0 and 1"], last["bend between 0 and 1"]):
+    blocks = [slices["loss"][f"{which} block"] for which in ("first", "last")]
+    if not mix < ROUNDING < min(block["bend between 0 and 1"] for block in blocks):
         return ""
-    inside, outside = (
-        " and ".join(link("slices", f"{block[key]:.2g}") for block in (first, last)) for key in ("bend between 0 and 1", "bend")
-    )
+    rise = [abs(block["loss"][ks.index(1.0)] - block["loss"][ks.index(0.0)]) for block in blocks]
+    both = {key: " and ".join(link("slices", f"{b[key]:.2g}") for b in blocks) for key in ("bend between 0 and 1", "bend")}
     return (
         "gresnet-v2 section 2.2 says that the slices of the cost surface at other k are linear combinations of those at 0 "
         f"and 1. That is true of the layer's output (to {link('slices', f'{mix:.0e}')}), not of the cost. In one fresh "
-        f"network the cost leaves the line by at most {inside} along the first and the last block's k between 0 and 1, "
-        f"where the paper's words are nearly right, and by up to {outside} for k up to {ks[-1]:g}. Along the last k this "
-        "is so although the logits are linear in it."
+        "network, along the first and the last block's k, the cost leaves the line by up to "
+        f"{both['bend between 0 and 1']} between 0 and 1, where it changes by {link('slices', f'{rise[0]:.2g}')} and "
+        f"{link('slices', f'{rise[1]:.2g}')}, and by up to {both['bend']} for k up to {ks[-1]:g}. Along the last k this is "
+        "so although the logits are linear in it."
     )
 
 
