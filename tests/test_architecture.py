@@ -11,11 +11,27 @@ from tests.toys import ROOT
 SOURCES = sorted((ROOT / "src" / "skipgate").rglob("*.py"))
 STAGES = sorted((ROOT / "pipeline").glob("*.py"))
 FORBIDDEN = {
-    "nets": {"skipgate.data", "skipgate.training", "skipgate.probes", "skipgate.results", "skipgate.behaviour"},
+    "nets": {
+        "skipgate.data",
+        "skipgate.training",
+        "skipgate.probes",
+        "skipgate.theory",
+        "skipgate.results",
+        "skipgate.behaviour",
+    },
     "data": {"skipgate.nets", "skipgate.training", "skipgate.probes", "skipgate.results", "skipgate.behaviour"},
     "training": {"skipgate.probes", "skipgate.results", "skipgate.behaviour"},
     "probes": {"skipgate.results", "skipgate.behaviour"},
-    "results": {"torch", "skipgate.nets", "skipgate.data", "skipgate.training", "skipgate.probes", "skipgate.behaviour"},
+    "theory": {"skipgate.data", "skipgate.probes", "skipgate.results", "skipgate.behaviour", "pipeline"},
+    "results": {
+        "torch",
+        "skipgate.nets",
+        "skipgate.data",
+        "skipgate.training",
+        "skipgate.probes",
+        "skipgate.theory",
+        "skipgate.behaviour",
+    },
 }
 
 
@@ -40,6 +56,12 @@ def test_imports_point_one_way(folder):
     assert wrong == []
 
 
+def test_of_training_theory_knows_the_random_numbers_alone():
+    files = [file for file in SOURCES if file.is_relative_to(ROOT / "src" / "skipgate" / "theory")]
+    names = {name for file in files for name in imported(file) if begins_with(name, "skipgate.training")}
+    assert names == {"skipgate.training.streams.stream", "skipgate.training.streams.streams"}
+
+
 def test_only_tracking_imports_mlflow_only_the_cluster_ray_and_no_stage_torch():
     assert [f.name for f in SOURCES if any(begins_with(n, "mlflow") for n in imported(f))] == ["tracking.py"]
     assert [f.name for f in SOURCES if any(begins_with(n, "ray") for n in imported(f))] == ["cluster.py"]
@@ -47,7 +69,9 @@ def test_only_tracking_imports_mlflow_only_the_cluster_ray_and_no_stage_torch():
 
 
 def test_a_report_renders_without_torch():
-    code = "import sys, skipgate.results.pages, skipgate.results.frozen; sys.exit('torch' in sys.modules)"
+    code = (
+        "import sys, skipgate.results.pages, skipgate.results.frozen, skipgate.results.theory; sys.exit('torch' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

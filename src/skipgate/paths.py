@@ -43,6 +43,11 @@ def result_file(study: str, net: str, kind: str) -> Path:
     return RESULTS / study / f"{net}.{kind}.json"
 
 
+def theory_file(name: str) -> Path:
+    """Results of one part of the theory study."""
+    return RESULTS / "theory" / f"{name}.json"
+
+
 def frozen_file(study: str) -> Path:
     """Reference statistics that fresh runs of a study are checked against."""
     return Path("frozen") / f"{study}.json"

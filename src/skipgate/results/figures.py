@@ -46,7 +46,7 @@ def draw_all(study: Study, folder: Path) -> None:
     for result in study.results.values():
         groups.setdefault(size(result.spec), []).append(result)
     for name, (draw, rows, _) in FIGURES.items():
-        _save(_panels(groups, draw, rows), folder / f"{name}.png")
+        save(_panels(groups, draw, rows), folder / f"{name}.png")
 
 
 def draw_net(result: Result, file: Path) -> None:
@@ -57,7 +57,7 @@ def draw_net(result: Result, file: Path) -> None:
         panel.set_ylabel(labels[1])
         _finish(panel, labels[0])
     figure.suptitle(f"{result.spec.net} ({BAND})")
-    _save(figure, file)
+    save(figure, file)
 
 
 def _finish(panel: Axes, label: str) -> None:
@@ -75,7 +75,8 @@ def _finish(panel: Axes, label: str) -> None:
             panel.set_xticks(range(1, round(last) + 1))
 
 
-def _save(figure: Figure, file: Path) -> None:
+def save(figure: Figure, file: Path) -> None:
+    """Write a figure as PNG and close it."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=130, metadata={"Software": None})  # the same bytes on every rendering
     plt.close(figure)
