@@ -35,7 +35,7 @@ class Project:
         paper = yaml.safe_load((folder / "papers" / "gresnet.yaml").read_text())
         for table in paper["tables"].values():
             for cell in table["cells"]:
-                cell["nets"] = [net for net in cell["nets"] if net in NETS]
+                cell["nets"] = [net for net in cell.get("nets", ()) if net in NETS]
         (folder / "papers" / "gresnet.yaml").write_text(yaml.safe_dump(paper))
 
     def edit_params(self, change) -> None:
