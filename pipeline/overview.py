@@ -6,6 +6,8 @@ from pathlib import Path
 from pipeline.stage import run
 from skipgate import params, paths
 from skipgate.files import write_atomically
+from skipgate.results import papers
+from skipgate.results.listing import papers_page
 from skipgate.results.overview import overview_page, verdict_table
 
 README = Path("README.md")
@@ -18,6 +20,7 @@ def main() -> None:
     text = PLACE.sub(lambda found: f"{found[1]}{table}\n{found[2]}", README.read_text())
     write_atomically(README, text.encode())
     write_atomically(paths.REPORTS / "README.md", overview_page(settings).encode())
+    write_atomically(paths.REPORTS / "papers.md", papers_page(settings, papers.load(settings)).encode())
 
 
 if __name__ == "__main__":

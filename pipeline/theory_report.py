@@ -1,13 +1,17 @@
 """Render the page and the figures of the theory study from its results."""
 
 from pipeline.stage import run
-from skipgate import paths
-from skipgate.files import write_atomically
+from skipgate import params, paths
+from skipgate.files import write_atomically, write_json
+from skipgate.results import papers
+from skipgate.results.exact import judge_theory
 from skipgate.results.theory import theory_page
 
 
 def main() -> None:
-    write_atomically(paths.REPORTS / "theory.md", theory_page().encode())
+    judgement = judge_theory(papers.load(params.load()))
+    write_json(paths.verdict_file("theory"), judgement.plain())
+    write_atomically(paths.REPORTS / "theory.md", theory_page(judgement).encode())
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from skipgate import params
 from skipgate.files import Problem
 from skipgate.results import papers
 from skipgate.results.audit import audit, audit_page
-from skipgate.results.audit_check import about, rounds_to
-from skipgate.results.audit_gresnet import residual_parameters
+from skipgate.results.audit.check import about, rounds_to
+from skipgate.results.audit.gresnet import residual_parameters
 from tests.toys import ROOT
 
 

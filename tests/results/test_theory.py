@@ -9,8 +9,8 @@ import pytest
 
 from skipgate import paths
 from skipgate.files import Problem
-from skipgate.results.findings import FINDINGS
 from skipgate.results.theory import PARTS, theory_page
+from skipgate.results.theory.findings import FINDINGS
 from tests.toys import ROOT
 
 

@@ -13,7 +13,6 @@ GOLDEN = {
     "wide-4-3": 3_294_042,
     "wide-4-10": 36_479_194,
     "resnet-110": 1_727_962,
-    "resnet-1202": 19_421_274,
     "gates-resnet-5": 15,
     "gates-wide-3-4": 9,
     "gates-wide-4-3": 12,

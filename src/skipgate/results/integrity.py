@@ -10,9 +10,13 @@ from skipgate import paths
 from skipgate.files import read_json, read_yaml
 from skipgate.params import Params
 from skipgate.results import papers, store
+from skipgate.results.audit import audit_page
+from skipgate.results.exact import judge_theory
 from skipgate.results.judgement import judge_study
+from skipgate.results.listing import papers_page
 from skipgate.results.overview import overview_page, recorded
 from skipgate.results.pages import study_page
+from skipgate.results.theory import theory_page
 
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
@@ -30,6 +34,15 @@ def findings(params: Params) -> Iterator[str]:
         yield from _changes(f"{paths.verdict_file(name)}", recorded(name), judgement.plain(), remedy)
         page = study_page(params, study, judgement, draw=False)
         yield from differs(paths.REPORTS / f"{name}.md", page, f"run: make report STUDY={name}")
+    if paths.verdict_file("theory").exists():
+        theory = judge_theory(known)
+        yield from _changes(
+            str(paths.verdict_file("theory")), recorded("theory"), theory.plain(), "run: dvc repro theory-report"
+        )
+        page = theory_page(theory, draw=False)
+        yield from differs(paths.REPORTS / "theory.md", page, "run: dvc repro theory-report")
+    yield from differs(paths.REPORTS / "audit.md", audit_page(known), "run: dvc repro paper-audit")
+    yield from differs(paths.REPORTS / "papers.md", papers_page(params, known), "run: dvc repro -f -s overview")
     yield from differs(paths.REPORTS / "README.md", overview_page(params), "run: dvc repro -f -s overview")
     yield from dead_links()
 

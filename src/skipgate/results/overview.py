@@ -31,6 +31,8 @@ def overview_page(params: Params) -> str:
         verdict_table(params, paths.REPORTS),
         "## What surprises most",
         findings,
+        "The papers' own sums and sentences, recomputed: [audit.md](audit.md). Every reported number and claim, with what "
+        "became of it: [papers.md](papers.md). Speed: [bench.md](bench.md).",
         "## What the words mean, cell by cell",
         words,
     ]
@@ -39,7 +41,7 @@ def overview_page(params: Params) -> str:
 
 def verdict_table(params: Params, start: Path) -> str:
     """One line a study, with links from a page in the folder `start`."""
-    return markdown([_line(params, name, start) for name in params.studies])
+    return markdown([*(_line(params, name, start) for name in params.studies), _theory(start)])
 
 
 def recorded(name: str) -> dict[str, Any]:
@@ -70,6 +72,22 @@ def _line(params: Params, name: str, start: Path) -> dict[str, object]:
         **{word: verdicts.get(word, "-") for word in WORDS},
         "claims held": f"{answers.get('holds', 0)} of {sum(answers.values())}" if line else "-",
         "what it means": _meaning(params, name, line),
+    }
+
+
+def _theory(start: Path) -> dict[str, object]:
+    """The line of the study that trains nothing."""
+    page, line = paths.REPORTS / "theory.md", recorded("theory")
+    verdicts, answers = line.get("verdicts", {}), line.get("answers", {})
+    return {
+        "study": f"[theory]({paths.link(page, start)})" if page.exists() else "theory",
+        "nets run": "-",
+        "cells": sum(verdicts.values()) if line else "-",
+        **{word: verdicts.get(word, "-") for word in WORDS},
+        "claims held": f"{answers.get('holds', 0)} of {sum(answers.values())}" if line else "-",
+        "what it means": "what follows without training: distances to identity, mixes, counts, paths"
+        if line
+        else "not run; seconds: `dvc repro theory-report`",
     }
 
 

@@ -18,7 +18,6 @@ BODIES: dict[str, tuple[Body, Dataset]] = {
     "wide-4-3": (Resnet("resnet", blocks=4, widen=3, shortcut="project"), CIFAR),
     "wide-4-10": (Resnet("resnet", blocks=4, widen=10, shortcut="project"), CIFAR),
     "resnet-110": (Resnet("resnet", blocks=18, order="post"), CIFAR),
-    "resnet-1202": (Resnet("resnet", blocks=200, order="post"), CIFAR),
 }
 """Wide networks as n-k: n blocks a stage, k times as wide."""
 GATED = ("resnet-5", "wide-3-4", "wide-4-3", "wide-4-10")

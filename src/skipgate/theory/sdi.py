@@ -73,6 +73,7 @@ def study() -> dict[str, Any]:
             table |= {f"{word} {key}": value for key, value in fitted(sampled).items()}
             found[word] = {str(n): _beside(family, convention, n, one) for n, one in sampled.items()}
     table |= {f"gated {start:g}": gated(start) for start in STARTS}
+    table["gated power"] = math.log2(gated(2.0) / gated(1.0))
     return {"draws": {str(n): draws for n, draws in DRAWS.items()}, "table": table, "widths": found, "misprint": misprint()}
 
 

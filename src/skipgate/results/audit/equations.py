@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from skipgate.results.audit_check import Check, Printed, holds_if, listed, rounds_to
+from skipgate.results.audit.check import Check, Printed, holds_if, listed, rounds_to
 
 Numbers = NDArray[np.float64]
 POINTS = np.array([-1.5, -0.4, 0.3, 2.0])

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 from skipgate import paths
 from skipgate.files import read_json
-from skipgate.results import theory_figures
-from skipgate.results.findings import Theory, findings, line, margin
+from skipgate.results import tables
+from skipgate.results.judgement import Judgement
 from skipgate.results.pages import NOTE
 from skipgate.results.tables import markdown
+from skipgate.results.theory import figures
+from skipgate.results.theory.findings import Theory, findings, line, margin
 
 PARTS = ("sdi", "mixes", "slices", "linear", "epsilon", "paths", "counts")
 REMEDY = "run: dvc repro theory"
@@ -16,6 +18,7 @@ ABOUT = (
     "nothing depends on a recipe or on data. Each number leads to the file it comes from. Cost: seconds. Command: `dvc "
     "repro theory-report`."
 )
+ABOUT_EXACT = "Numbers that need no training. A reported number agrees when ours rounds to it."
 
 
 def load() -> Theory:
@@ -23,10 +26,15 @@ def load() -> Theory:
     return {part: read_json(paths.theory_file(part), REMEDY) for part in PARTS}
 
 
-def theory_page() -> str:
-    """The page, drawing its figures on the way."""
-    theory = load()
-    pictures = _pictures(theory)
+def theory_page(judgement: Judgement, *, draw: bool = True) -> str:
+    """The page; its figures are drawn on the way, unless only the words are wanted."""
+    theory, folder = load(), paths.figure_folder("theory")
+    if draw:
+        figures.draw_all(theory, folder)
+    pictures = {
+        name: f"![{caption}]({paths.link(folder / name, paths.REPORTS)}.png)\n\n*{caption}*"
+        for name, caption in figures.captions().items()
+    }
     parts = [
         NOTE.format(stage="theory-report"),
         "# theory: what follows without training",
@@ -42,17 +50,26 @@ def theory_page() -> str:
         _paths(theory),
         pictures["paths"],
         _counts(theory),
+        f"## Beside the papers\n\n{ABOUT_EXACT}\n\n{_exact(judgement)}",
+        "## Claims\n\n" + tables.answers(judgement),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _pictures(theory: Theory) -> dict[str, str]:
-    """The figures with their captions, by name."""
-    folder = paths.figure_folder("theory")
-    return {
-        file.removesuffix(".png"): f"![{caption}]({paths.link(folder / file, paths.REPORTS)})\n\n*{caption}*"
-        for file, caption in theory_figures.draw_all(theory, folder).items()
-    }
+def _exact(judgement: Judgement) -> str:
+    return markdown(
+        [
+            {
+                "paper": f"{judged.paper}, {judged.table.where}",
+                "": f"{verdict.cell.row}, {verdict.cell.column}",
+                "reported": f"{verdict.cell.value:,g}",
+                "ours": linked(verdict.net.split(".")[0], f"{verdict.ours.mean:,g}") if verdict.ours else "-",
+                "verdict": f"**{verdict.word}**",
+            }
+            for judged in judgement.tables
+            for verdict in judged.verdicts
+        ]
+    )
 
 
 def linked(part: str, text: object) -> str:
@@ -232,5 +249,4 @@ NETWORKS = {
     "wide-4-3": "Wide ResNet, n = 4, k = 3",
     "wide-4-10": "Wide ResNet, n = 4, k = 10",
     "resnet-110": "ResNet-110",
-    "resnet-1202": "ResNet-1202",
 }

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from scipy import stats
 
-from skipgate.results.audit_check import Check, Printed, holds_if, listed
+from skipgate.results.audit.check import Check, Printed, holds_if, listed
 
 TOP5, LAYERS, STAGES, BUILT = "imagenet-top5", "language-layers", "stated-stages", "stated-structure"
 LEVEL = 0.05

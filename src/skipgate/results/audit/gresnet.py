@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from skipgate.results.audit_check import Check, Printed, about, holds_if, listed, rounds_to
+from skipgate.results.audit.check import Check, Printed, about, holds_if, listed, rounds_to
 
 MNIST, CIFAR, LATER, SIZES, OTHERS = "mnist-test-error", "cifar10-v1", "cifar10-v2", "stated-sizes", "others-errors"
 SMALL, WIDE, WIDER = "ResNet 5", "Wide ResNet (3,4)", "Wide ResNet (4,10) + Dropout"

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from skipgate.results.figures import COLOURS, save
-from skipgate.results.findings import Theory
+from skipgate.results.theory.findings import Theory
 
 # Families whose lines coincide (residual and c = -4, classical and c = -5) are told apart by dashes and markers.
 LINES = {
@@ -20,13 +20,15 @@ LINES = {
 SIZE = (9.6, 4.2)
 
 
-def draw_all(theory: Theory, folder: Path) -> dict[str, str]:
-    """Write the figures as PNG and return their captions by file name."""
-    captions = {}
-    for name, (draw, caption) in FIGURES.items():
+def captions() -> dict[str, str]:
+    """What the figures show, by name."""
+    return {name: caption for name, (_, caption) in FIGURES.items()}
+
+
+def draw_all(theory: Theory, folder: Path) -> None:
+    """Write the figures as PNG."""
+    for name, (draw, _) in FIGURES.items():
         save(draw(theory), folder / f"{name}.png")
-        captions[f"{name}.png"] = caption
-    return captions
 
 
 def _distances(theory: Theory) -> Figure:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from skipgate.results.audit_check import Check, Printed, Word, about, holds_if, listed, rounds_to
+from skipgate.results.audit.check import Check, Printed, Word, about, holds_if, listed, rounds_to
 
 BUILT, TRAINING, DEEP, SHARES, FALLS = (
     "stated-structure",

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy import optimize, special
 
-from skipgate.results.audit_check import Check, Printed, holds_if
+from skipgate.results.audit.check import Check, Printed, holds_if
 
 SIGNS = "stated-signs"
 ESTIMATES = ((1.0, 4.0, 0.0), (1.0, 4.0, 0.5), (3.0, 2.0, -0.7), (2.0, 2.0, 0.9))

@@ -150,16 +150,6 @@ def _wide(theory: Theory, link: Link) -> str:
     )
 
 
-def _stochastic(theory: Theory, link: Link) -> str:
-    count = theory["counts"]["resnet-1202"]
-    if round(count / 1e6, 1) == 10.2:
-        return ""
-    return (
-        "gresnet-v1 Table 5 lists stochastic depth with 10.2M parameters. Its error there, 4.91%, is what Huang et al. "
-        f"report for 1202 layers, which have {link('counts', f'{count:,}')}."
-    )
-
-
 def _hundred(theory: Theory, link: Link) -> str:
     each = theory["counts"]["blocks-a-stage-100"]
     if each == round(each):
@@ -185,7 +175,6 @@ FINDINGS: tuple[Callable[[Theory, Link], str], ...] = (
     _smallest,
     _equation_15,
     _wide,
-    _stochastic,
     _cost,
     _unit_weights,
     _covariance,
