@@ -3,13 +3,13 @@
 import os
 import platform
 from importlib.metadata import version
-from pathlib import Path
 
 from tqdm import tqdm
 
 from pipeline.stage import run
 from skipgate import bench, paths
 from skipgate.files import write_atomically
+from skipgate.provenance import processor
 from skipgate.results.tables import markdown
 from skipgate.settings import Body, Mlp, Resnet
 
@@ -29,15 +29,15 @@ Gated multilayer networks of width {bench.WIDTH} on {bench.IMAGES:,} images of 2
 stacked, against one seed at a time with ordinary modules and `torch.optim.NAdam`, batches indexed from a tensor. One thread,
 both warmed up and alternating, best of {ROUNDS} rounds of {bench.STEPS} steps.
 
-{{training}}
+{{}}
 
 ## All single lesions
 
 A whole forward pass for every lesion, against re-using what comes before the lesion; the errors are the same.
 
-{{lesions}}
+{{}}
 
-Measured with {{machine}}.
+Measured with {{}}.
 """
 
 
@@ -48,20 +48,11 @@ def main() -> None:
         bench.lesions(name, body, seeds, images.first(count), 2)
         for name, (body, seeds, count) in tqdm(BODIES.items(), desc="bench: lesions", unit="net")
     ]
-    machine = f"{platform.system()} {platform.machine()}, {_processor()}, {os.cpu_count()} cores"
-    page = PAGE.format(
-        training=markdown(bench.rows(trained, "s a seed and epoch")),
-        lesions=markdown(bench.rows(lesions, "s")),
-        machine=f"PyTorch {version('torch')} on {machine}",
-    )
+    tables = markdown(bench.rows(trained, "s a seed and epoch")), markdown(bench.rows(lesions, "s"))
+    machine = f"{platform.system()} {platform.machine()}, {processor()}, {os.cpu_count()} cores"
+    page = PAGE.format(*tables, f"PyTorch {version('torch')} on {machine}")
     write_atomically(paths.REPORTS / "bench.md", page.encode())
     print(page)
-
-
-def _processor() -> str:
-    file = Path("/proc/cpuinfo")
-    lines = file.read_text().splitlines() if file.exists() else []
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown processor")
 
 
 if __name__ == "__main__":

@@ -19,8 +19,9 @@ def main() -> None:
     table = verdict_table(settings, README.parent)
     text = PLACE.sub(lambda found: f"{found[1]}{table}\n{found[2]}", README.read_text())
     write_atomically(README, text.encode())
-    write_atomically(paths.REPORTS / "README.md", overview_page(settings).encode())
-    write_atomically(paths.REPORTS / "papers.md", papers_page(settings, papers.load(settings)).encode())
+    known = papers.load(settings)
+    write_atomically(paths.REPORTS / "README.md", overview_page(settings, known).encode())
+    write_atomically(paths.REPORTS / "papers.md", papers_page(settings, known).encode())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The pipeline as a user runs it: real commands in a small copy of the project."""
 
 import os
+import re
 import shutil
 import signal
 import time
@@ -204,3 +205,56 @@ def test_the_database_can_be_deleted_and_rebuilt(project):
     assert "0 runs written, 12 unchanged" in project.stage("sync")
     (project.folder / "mlflow.db").unlink()
     assert "12 runs written, 0 unchanged" in project.stage("sync")
+
+
+def test_whatever_is_edited_by_hand_fails_the_check_and_is_named(project):
+    """The whole command, on what a run left: first all holds, then four edits, each undone again."""
+    project.run("git", "init", "--quiet")
+    project.run("dvc", "init", "--quiet")
+    (project.folder / "reports").mkdir()
+    (project.folder / "reports" / "bench.md").write_text("made by hand, not by a stage\n")
+    project.run("dvc", "repro", "report@digits", "theory-report", "paper-audit")
+    project.run("dvc", "repro", "-s", "overview")
+    assert "follow from each other" in project.stage("verify")
+    edits = {
+        "results/digits/gated-2.train.json": (
+            r'"seeds": \[0, 1\]',
+            '"seeds": [1, 0]',
+            "results/digits/gated-2.train.json is not what",
+        ),
+        "reports/digits.md": (r"\| reported", "| repotred", "reports/digits.md, line "),
+        "papers/gresnet.yaml": (r"value: 2\.17", "value: 2.71", "d = 2, gated, gated-2: reported 2.17"),
+        "src/skipgate/nets/gates/scalar.py": (
+            r"start: float = 1\.0",
+            "start: float = 0.9",
+            "settings.T.start is 0.9 where the spec says 1.0",
+        ),
+    }
+    for name, (old, new, sentence) in edits.items():
+        file = project.folder / name
+        before = file.read_text()
+        assert re.search(old, before), name
+        file.write_text(re.sub(old, new, before, count=1))
+        assert sentence in project.stage("verify", code=1), name
+        file.write_text(before)
+    assert "follow from each other" in project.stage("verify")
+
+
+def test_why_tells_all_about_a_net_and_freeze_leaves_a_line(project):
+    project.run("git", "init", "--quiet")
+    project.run("dvc", "init", "--quiet")
+    project.run("dvc", "repro", "report@digits")
+    page = project.stage("why", "gated-2")
+    for words in (
+        "gated, d = 2, study digits",
+        "nothing: ",
+        "test error, last epoch",
+        "mnist-test-error, d = 2, gated",
+        "make again NET=gated-2",
+    ):
+        assert words in page
+    (project.folder / "CHANGELOG.md").write_text("# Changelog\n\n### Results\n\n- old\n")
+    (project.folder / "frozen").mkdir(exist_ok=True)
+    project.stage("freeze", "digits")
+    assert "- `digits` frozen anew (test error in %): residual-2 none to " in (project.folder / "CHANGELOG.md").read_text()
+    assert "did you mean 'gated-2'" in project.stage("why", "gated-3", code=1)

@@ -3,6 +3,7 @@
 import platform
 import subprocess
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from skipgate import paths
@@ -33,3 +34,10 @@ def _commit() -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return head.stdout.strip() + ("-dirty" if changed.returncode else "")
+
+
+def processor() -> str:
+    """What the system calls its processor."""
+    file = Path("/proc/cpuinfo")
+    lines = file.read_text().splitlines() if file.exists() else []
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown processor")

@@ -76,8 +76,8 @@ def decide(parts: Sequence[Part], nets: Sequence[str]) -> Outcome:
 
 def paired(name: str, larger: Sequence[float | None], smaller: Sequence[float | None], unit: str = "points") -> Part:
     """By how much `larger` exceeds `smaller`, in the seeds that have both."""
-    pairs = zip(larger, smaller, strict=True)
-    return Part(name, tuple(a - b for a, b in pairs if a is not None and b is not None), unit)
+    pairs = ((a, b) for a, b in zip(larger, smaller, strict=True) if a is not None and b is not None)
+    return Part(name, tuple(a - b for a, b in pairs if math.isfinite(a - b)), unit)
 
 
 def above(name: str, values: Sequence[float | None], threshold: float, unit: str = "points") -> Part:

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FormatStrFormatter, LogFormatter, MaxNLocator
+from matplotlib.ticker import FormatStrFormatter, LogLocator, MaxNLocator, NullLocator
 
 from skipgate.files import write_atomically
 from skipgate.results.names import family, size
@@ -32,6 +33,8 @@ COLOURS = {
 }
 OTHERS = ("#17becf", "#bcbd22", "#e377c2", "#8c564b")
 COUNTED = ("epoch", "block", "block removed")
+WIDTH, HEIGHT, LEGEND, MOST_COLUMNS = 11.0, 3.1, 0.35, 4
+"""Inches of a page, of a row of panels and of the legend under them."""
 BAND = "line: mean over seeds; band: smallest to largest seed"
 
 
@@ -42,17 +45,18 @@ def captions() -> dict[str, str]:
 
 def draw_all(study: Study, folder: Path) -> None:
     """Write the study's figures as PNG."""
-    groups: dict[str, list[Result]] = {}
-    for result in study.results.values():
-        groups.setdefault(size(result.spec), []).append(result)
+    groups: dict[str, dict[str, Result]] = {}
+    for result in study.results.values():  # of nets that differ in neither size nor family the first; the others are ablations
+        groups.setdefault(size(result.spec), {}).setdefault(family(result.spec), result)
     for name, (draw, rows, _) in FIGURES.items():
         save(_panels(groups, draw, rows), folder / f"{name}.png")
 
 
 def draw_net(result: Result, file: Path) -> None:
     """All figures of one net as the panels of one picture."""
-    figure, axes = plt.subplots(2, 3, figsize=(11, 6), layout="constrained")
-    for panel, (draw, labels, _) in zip(axes.flat, FIGURES.values(), strict=True):
+    figure, axes = plt.subplots(2, 4, figsize=(14, 6), layout="constrained")
+    axes.flat[-1].set_axis_off()
+    for panel, (draw, labels, _) in zip(axes.flat, FIGURES.values(), strict=False):
         draw(panel, result, COLOURS["residual"])
         panel.set_ylabel(labels[1])
         _finish(panel, labels[0])
@@ -77,26 +81,35 @@ def _finish(panel: Axes, label: str) -> None:
 
 def save(figure: Figure, file: Path) -> None:
     """Write a figure as PNG and close it."""
+    figure.set_dpi(120)
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=130, metadata={"Software": None})  # the same bytes on every rendering
+    # Straight to the canvas: savefig would draw twice. Without the version the bytes are the same on every rendering.
+    FigureCanvasAgg(figure).print_png(buffer, metadata={"Software": None})  # type: ignore[no-untyped-call]
     plt.close(figure)
     write_atomically(file, buffer.getvalue())
 
 
-def _panels(groups: dict[str, list[Result]], draw: Draw, labels: tuple[str, str]) -> Figure:
-    """One panel a size, side by side, with one legend for all."""
-    figure, axes = plt.subplots(1, len(groups), figsize=(11, 3.4), squeeze=False, sharey=True, layout="constrained")
+def _panels(groups: dict[str, dict[str, Result]], draw: Draw, labels: tuple[str, str]) -> Figure:
+    """One panel a size, with one legend for all."""
+    columns = min(len(groups), MOST_COLUMNS)
+    rows = -(-len(groups) // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(WIDTH, HEIGHT * rows + LEGEND), squeeze=False, sharey=True)
+    # Margins by hand, in inches: matplotlib's own layout takes longer than all the drawing.
+    tall = HEIGHT * rows + LEGEND
+    figure.subplots_adjust(0.75 / WIDTH, (LEGEND + 0.55) / tall, 1 - 0.1 / WIDTH, 1 - 0.35 / tall, wspace=0.1, hspace=0.45)
     shown: dict[str, str] = {}
-    for panel, (title, results) in zip(axes[0], groups.items(), strict=True):
-        for result in results:
-            label = family(result.spec)
+    for panel, (title, results) in zip(axes.flat, groups.items(), strict=False):
+        for label, result in results.items():
             shown.setdefault(label, COLOURS.get(label) or OTHERS[len(shown.keys() - COLOURS.keys()) % len(OTHERS)])
             draw(panel, result, shown[label])
         panel.set_title(title)
         _finish(panel, labels[0])
-    axes[0][0].set_ylabel(labels[1])
+    for panel in axes.flat[len(groups) :]:
+        panel.set_axis_off()
+    for row in axes:
+        row[0].set_ylabel(labels[1])
     handles = [Line2D([], [], color=colour, label=label) for label, colour in shown.items()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+    figure.legend(handles=handles, loc="lower center", ncols=len(handles), frameon=False)
     return figure
 
 
@@ -119,8 +132,9 @@ def _curve(metric: str) -> Draw:
         _band(panel, range(1, len(columns) + 1), columns, colour)
         if np.any(columns > 0):  # where every seed has diverged there is nothing to scale
             panel.set_yscale("log")
+            panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             panel.yaxis.set_major_formatter(FormatStrFormatter("%g"))
-            panel.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
+            panel.yaxis.set_minor_locator(NullLocator())
 
     return draw
 
@@ -145,6 +159,17 @@ def _prune(panel: Axes, result: Result, colour: str) -> None:
         panel.plot(removed, _summary(part["smallest"])[0], "--", color=colour, linewidth=1.5)
 
 
+def _estimation(panel: Axes, result: Result, colour: str) -> None:
+    part = result.parts["estimation"]
+    size_of = np.array(part["size"], dtype=float)
+    places = range(1, len(size_of) + 1)
+    # Where a network has failed, the last block's output may not vary at all; there is nothing to divide by.
+    size_of = np.where(size_of > 0, size_of, np.nan)
+    deviation, mean = (np.array(part[key], dtype=float) / size_of for key in ("deviation", "mean"))
+    _band(panel, places, deviation, colour, ".-")
+    panel.plot(places, _summary(mean)[0], ":", color=colour, linewidth=1.5)
+
+
 def _shuffle(panel: Axes, result: Result, colour: str) -> None:
     part = result.parts["shuffle"]
     if part["tau"]:
@@ -166,6 +191,13 @@ FIGURES: dict[str, tuple[Draw, tuple[str, str], str]] = {
         ("blocks removed (%)", "test error (%)"),
         "Test error as blocks become their shortcuts. Solid: random orders (mean and range over orders and seeds); "
         "dashed: smallest gate first (mean over seeds), where gates differ.",
+    ),
+    "estimation": (
+        _estimation,
+        ("block", "share of the last output's spread"),
+        "Estimation error, a block's output less that of the last block of its stage, per unit over test images, then "
+        "averaged over units, as a share of the spread of the last output. Solid: standard deviation (mean over seeds, band "
+        "from smallest to largest); dotted: mean error.",
     ),
     "shuffle": (
         _shuffle,

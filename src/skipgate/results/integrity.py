@@ -43,7 +43,7 @@ def findings(params: Params) -> Iterator[str]:
         yield from differs(paths.REPORTS / "theory.md", page, "run: dvc repro theory-report")
     yield from differs(paths.REPORTS / "audit.md", audit_page(known), "run: dvc repro paper-audit")
     yield from differs(paths.REPORTS / "papers.md", papers_page(params, known), "run: dvc repro -f -s overview")
-    yield from differs(paths.REPORTS / "README.md", overview_page(params), "run: dvc repro -f -s overview")
+    yield from differs(paths.REPORTS / "README.md", overview_page(params, known), "run: dvc repro -f -s overview")
     yield from dead_links()
 
 

@@ -7,10 +7,13 @@ from typing import Any
 from skipgate.files import rounded
 from skipgate.params import Params
 from skipgate.results import claims
-from skipgate.results.evidence import ANSWERS, LEVEL, Outcome
+from skipgate.results.evidence import ANSWERS, LEVEL, Outcome, Part
 from skipgate.results.papers import Claim, Paper, Table
 from skipgate.results.store import Study
 from skipgate.results.verdicts import WORDS, Verdict, judge
+
+CERTAIN = 1000.0
+"""How clear a claim is that was computed and not sampled."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,9 @@ class Judgement:
         """What contradicts a paper, with how far beyond doubt it is."""
         for judged in self.claims:
             if judged.outcome.answer == "fails":
-                part = min(judged.outcome.parts, key=lambda p: p.mean / (p.bound(LEVEL) or 1))
-                clarity = abs(part.mean) / (part.bound(LEVEL) or 1)
-                yield f'"{judged.claim.says}" ({judged.paper}, {judged.claim.where}) fails: {part}.', clarity
+                part = min(judged.outcome.parts, key=_height, default=None)
+                why, clarity = (part, -_height(part)) if part else (judged.outcome.reason, CERTAIN)
+                yield f'"{judged.claim.says}" ({judged.paper}, {judged.claim.where}) fails: {why}.', clarity
         for table in self.tables:
             for verdict in table.verdicts:
                 if verdict.word == "differs" and verdict.gap:
@@ -100,6 +103,11 @@ def better_rule(verdicts: Sequence[Verdict], at_best: Sequence[Verdict]) -> str:
     fits = "last epoch" if last < best else "best epoch on the test set"
     distances = f"mean squared distance in standard errors {last:.3g} at the last, {best:.3g} at the best"
     return f"The paper's numbers fit our {fits} better: {distances}."
+
+
+def _height(part: Part) -> float:
+    """A part's mean in units of its uncertainty."""
+    return part.mean / (part.bound(LEVEL) or 1)
 
 
 def _place(verdict: Verdict) -> str:

@@ -6,8 +6,10 @@ from typing import Any
 from skipgate import paths
 from skipgate.files import read_json
 from skipgate.params import Params
+from skipgate.results.audit import audit
 from skipgate.results.evidence import ANSWERS
 from skipgate.results.pages import NOTE
+from skipgate.results.papers import Paper
 from skipgate.results.tables import markdown
 from skipgate.results.verdicts import WORDS
 
@@ -18,11 +20,15 @@ MEANINGS = {
     "not comparable": "the protocol differs, for a registered reason",
     "not run": "no result of the present code",
 }
+SAID = {"fails": "fail"}
 MOST_FINDINGS = 8
 
 
-def overview_page(params: Params) -> str:
+def overview_page(params: Params, papers: dict[str, Paper]) -> str:
     """The verdict table over all studies, then what surprises."""
+    checks = audit(papers)
+    wrong = sum(check.word == "contradicts" for check in checks)
+    own = f"Of {len(checks)} of the papers' own sums and sentences, recomputed from what they print, {wrong} do not follow"
     words = "\n".join(f"- **{word}**: {meaning}" for word, meaning in MEANINGS.items())
     findings = "\n".join(f"- {line}" for line in surprises(params)) or "None yet."
     parts = [
@@ -31,8 +37,8 @@ def overview_page(params: Params) -> str:
         verdict_table(params, paths.REPORTS),
         "## What surprises most",
         findings,
-        "The papers' own sums and sentences, recomputed: [audit.md](audit.md). Every reported number and claim, with what "
-        "became of it: [papers.md](papers.md). Speed: [bench.md](bench.md).",
+        f"{own}: [audit.md](audit.md). Every reported number and claim, with what became of it: [papers.md](papers.md). Speed: "
+        "[bench.md](bench.md).",
         "## What the words mean, cell by cell",
         words,
     ]
@@ -97,7 +103,7 @@ def _meaning(params: Params, name: str, line: dict[str, Any]) -> str:
         return f"not run; {settings.cost}: `dvc repro report@{name}`"
     verdicts, answers = line["verdicts"], line["answers"]
     judged = sum(verdicts[word] for word in ("agrees", "inconclusive", "differs"))
-    others = ", ".join(f"{answers[a]} {a}" for a in ANSWERS if a != "holds" and answers[a])
+    others = ", ".join(f"{answers[a]} {SAID.get(a, a)}" for a in ANSWERS if a != "holds" and answers[a])
     claims = f"{answers['holds']} claims hold" + (f", {others}" if others else "")
     if settings.deviation:
         return f"toy scale: {claims}; numbers are not comparable ({settings.deviation})"

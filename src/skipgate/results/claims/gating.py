@@ -69,9 +69,9 @@ def half_removed(study: Study) -> Found:
     result = deepest(study, "gated")
     if result is None:
         return None
-    whole = result.parts["lesion"]["whole"]
-    kept = [100 * (100 - e) / (100 - w) for e, w in zip(_pruned(result, 0.5), whole, strict=True)]
-    return [above("accuracy kept, above 90%", kept, 90.0, "%")], [result]
+    whole = np.array(result.parts["lesion"]["whole"], dtype=float)
+    kept = 100 * (100 - np.array(_pruned(result, 0.5))) / (100 - whole)
+    return [above("accuracy kept, above 90%", kept.tolist(), 90.0, "%")], [result]
 
 
 def residual_breaks_early(study: Study) -> Found:
