@@ -10,7 +10,7 @@ export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 
 .DEFAULT_GOAL := help
-.PHONY: help setup repro report test lint audit check freeze ui bench soak again lock clean
+.PHONY: help setup repro report test lint audit verify check freeze ui bench soak again lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,8 +49,10 @@ lint: $(READY) ## check style and types
 audit: $(READY) ## look the locked packages up in the vulnerability database, where it can be reached
 	python -m pipeline.audit
 
-check: $(READY) ## prove that what is committed holds together, then compare the study with its frozen numbers
+verify: $(READY) ## prove that results, digests, verdicts and pages follow from each other
 	python -m pipeline.verify
+
+check: verify ## verify, then compare the study with its frozen numbers, after training what is missing
 	dvc repro report@$(STUDY)
 	python -m pipeline.check $(STUDY)
 

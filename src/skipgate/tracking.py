@@ -7,7 +7,6 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
@@ -19,7 +18,7 @@ from mlflow.tracking import MlflowClient
 
 from skipgate import paths
 from skipgate.files import sha256
-from skipgate.reader import plain
+from skipgate.reader import flat, plain
 from skipgate.results.figures import draw_net
 from skipgate.results.names import family, size
 from skipgate.results.store import KINDS, Result, Study
@@ -116,7 +115,13 @@ def _parent(net: str, result: Result, content: str, colour: str) -> Entry:
     tags["mlflow.runColor"] = colour  # MLflow would choose by chance, and often the same one twice
     curves = {m: _means(result.curve(m)) for m in result.parts["train"]["metrics"]}
     return Entry(
-        _key(result), net, {**tags, **provenance}, _flat(plain(result.spec.settings)), curves, _seconds(result), result
+        _key(result),
+        net,
+        {**tags, **provenance},
+        {k: str(v) for k, v in flat(plain(result.spec.settings)).items()},
+        curves,
+        _seconds(result),
+        result,
     )
 
 
@@ -171,11 +176,3 @@ def _means(columns: list[list[float | None]]) -> list[float | None]:
     """Mean over the seeds that have a number, epoch by epoch."""
     rows = [[v for v in row if v is not None] for row in zip(*columns, strict=True)]
     return [sum(row) / len(row) if row else None for row in rows]
-
-
-def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    """Nested settings as dotted keys."""
-    flat = {}
-    for key, value in settings.items():
-        flat.update(_flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": str(value)})
-    return flat

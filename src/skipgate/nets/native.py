@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 
 import torch
+from filelock import FileLock
 
 from skipgate.files import sha256
 
@@ -39,22 +40,23 @@ def _command() -> list[str]:
         *os.environ.get("CXX", "g++").split(),
         *("-std=c++20", "-O3", "-march=native", "-fopenmp-simd", "-fPIC", "-shared", f"-D_GLIBCXX_USE_CXX11_ABI={abi}"),
         *(f"-I{folder}" for folder in (include, include / "torch" / "csrc" / "api" / "include")),
-        *(str(SOURCE), f"-L{libraries}", f"-Wl,-rpath,{libraries}"),
+        *("-x", "c++", "-", f"-L{libraries}", f"-Wl,-rpath,{libraries}"),  # the source comes through a pipe
         *(f"-l{name}" for name in LIBRARIES),
     ]
 
 
 def _built(command: list[str]) -> Path:
-    """The compiled file, named by all that it depends on; two processes that build it at once both leave a whole one."""
+    """The compiled file, named by all that it depends on; of several processes that need it one builds it."""
     parts = SOURCE.read_bytes(), " ".join(command).encode(), torch.__version__.encode(), _processor()
     folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "skipgate"
+    folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"native-{sha256(*parts)[:16]}.so"
-    if not file.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as building:
-            new = Path(building) / file.name
-            subprocess.run([*command, "-o", str(new)], check=True, capture_output=True)
-            new.replace(file)
+    with FileLock(file.with_suffix(".lock")):
+        if not file.exists():
+            with tempfile.TemporaryDirectory(dir=folder) as building:
+                new = Path(building) / file.name
+                subprocess.run([*command, "-o", str(new)], input=SOURCE.read_bytes(), check=True, capture_output=True)
+                new.replace(file)
     return file
 
 

@@ -6,10 +6,15 @@ from statistics import median
 import pandas as pd
 
 from skipgate import paths
+from skipgate.reader import flat, plain
 from skipgate.results.judgement import JudgedTable, Judgement
 from skipgate.results.names import family, size
-from skipgate.results.statistics import estimate
+from skipgate.results.statistics import estimate, less
 from skipgate.results.store import Result, Study
+from skipgate.specs import Spec
+
+SHARES = ("0%", "25%", "50%", "75%")
+"""Of the blocks that keep the shape; what `probes/speed` measures."""
 
 
 def markdown(rows: Sequence[dict[str, object]]) -> str:
@@ -110,6 +115,46 @@ def _mean(errors: Sequence[float | None], result: Result, kind: str) -> str:
         return "-"
     found = estimate(errors)
     return _linked(f"{found.mean:.2f}" if found else "diverged", result, kind)
+
+
+def speed(study: Study) -> str:
+    """Prediction time and weights of a network that has lost the blocks with the smallest gates."""
+    rows: list[dict[str, object]] = []
+    for net, result in study.results.items():
+        part = result.parts["speed"]
+        row: dict[str, object] = {"net": f"`{net}`"}
+        for share, removed, seconds, size_of in zip(SHARES, part["removed"], part["seconds"], part["bytes"], strict=True):
+            each = 1000000 * seconds / part["images"] / result.spec.settings.seeds
+            row[f"{share} removed"] = _linked(f"{each:.1f} µs, {size_of / 1000:.0f} kB ({removed} blocks)", result, "speed")
+        rows.append(row)
+    return markdown(rows)
+
+
+def ablations(study: Study) -> str:
+    """Nets that differ from an earlier one of the same family and size in a setting or two, and what that moves."""
+    first: dict[tuple[str, str], Result] = {}
+    rows: list[dict[str, object]] = []
+    for net, result in study.results.items():
+        main = first.setdefault((family(result.spec), size(result.spec)), result)
+        if main is not result:
+            moved = estimate(less(result.last("test_error"), main.last("test_error")))
+            gates = estimate(less(result.metric("mean_gate"), main.metric("mean_gate")))
+            rows.append(
+                {
+                    "net": f"`{net}`",
+                    "against": f"`{main.spec.net}`",
+                    "changed": ", ".join(changed_settings(main.spec, result.spec)),
+                    "test error (points, paired by seed)": _linked(moved or "diverged", result, "train"),
+                    "mean T": _linked(gates or "-", result, "gates"),
+                }
+            )
+    return markdown(rows) if rows else ""
+
+
+def changed_settings(old: Spec, new: Spec) -> list[str]:
+    """The settings in which two nets differ, each as `name: old to new`."""
+    a, b = (flat(plain(spec.settings)) for spec in (old, new))
+    return [f"{key.split('.', 1)[-1]} {a.get(key)} to {b.get(key)}" for key in {**a, **b} if a.get(key) != b.get(key)]
 
 
 def origins(study: Study) -> str:

@@ -41,7 +41,10 @@ def train(spec: Spec, data: Path, checkpoint: Path, watch: Watch) -> dict[str, b
         )
     state = begin(settings, range(settings.seeds), device)
     gc.freeze()  # what is there by now stays; looking through it again and again takes a twentieth of a small net's time
-    fit(state, split, checkpoint, watch)
+    try:
+        fit(state, split, checkpoint, watch)
+    finally:
+        gc.unfreeze()
     run = provenance(device.type, settings.recipe.threads, state.seconds)
     return {
         MODEL: checkpoints.to_bytes({"digest": spec.digest, "tensors": to_list(state.network)}),

@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 
-from skipgate.results.claims.nets import GUESSING, Found, by_depth, deepest, flat, less, pairs, slope
+from skipgate.results.claims.nets import GUESSING, Found, by_depth, deepest, flat, pairs, slope
 from skipgate.results.evidence import Part, above, paired
+from skipgate.results.statistics import less
 from skipgate.results.store import Result, Study
 
 MILD = 1.0

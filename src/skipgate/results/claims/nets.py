@@ -64,8 +64,3 @@ def slope(depths: Sequence[int], rows: Sequence[Sequence[float | None]]) -> tupl
     """By seed, how a number [depth][seed] changes when the depth doubles."""
     columns = [column for column in zip(*rows, strict=True) if None not in column]
     return tuple(float(np.polyfit(np.log2(depths), np.array(column, dtype=float), 1)[0]) for column in columns)
-
-
-def less(a: Sequence[float | None], b: Sequence[float | None]) -> list[float | None]:
-    """The difference a - b by seed."""
-    return [None if x is None or y is None else x - y for x, y in zip(a, b, strict=True)]
