@@ -1,5 +1,7 @@
 """From result files to judgements: what is damaged or stale never becomes a number."""
 
+import copy
+import dataclasses
 import json
 import math
 import re
@@ -12,9 +14,10 @@ import pytest
 
 from skipgate import params
 from skipgate.files import Problem
-from skipgate.results import frozen, pages, papers, store
-from skipgate.results.judgement import judge_study
+from skipgate.results import frozen, pages, papers, store, tables
+from skipgate.results.judgement import better_rule, judge_study
 from skipgate.results.statistics import estimate
+from skipgate.results.verdicts import Gap, Verdict
 from tests.toys import ROOT
 
 
@@ -133,6 +136,32 @@ def test_one_seed_has_no_interval_but_can_be_frozen(project):
     study = store.load(project, "digits")
     study.results["gated-2"].parts["train"].update(diverged=[None], metrics={"test_error": [[3.0, 2.5]]})
     assert frozen.freeze(study)["nets"]["gated-2"] == {"mean": 2.5, "deviation": 0.0, "count": 1}
+
+
+def test_an_ablation_is_set_beside_the_net_it_changes(project):
+    """A twin of gated-10 that adds before the ReLU and errs by a point more in every seed."""
+    study = store.load(project, "digits")
+    assert tables.ablations(study) == ""
+    main = study.results["gated-10"]
+    body = dataclasses.replace(main.spec.settings.body, addition="before")
+    spec = dataclasses.replace(main.spec, net="gated-10-before", settings=dataclasses.replace(main.spec.settings, body=body))
+    parts = copy.deepcopy(main.parts)
+    for column in parts["train"]["metrics"]["test_error"]:
+        column[-1] += 1
+    study.results["gated-10-before"] = store.Result(spec, parts)
+    row = tables.ablations(study).splitlines()[-1]
+    for words in ("`gated-10-before`", "`gated-10`", "addition after to before", "[1.00 ± 0.00]", "[0.00 ± 0.00]"):
+        assert words in row
+
+
+def test_the_rule_that_fits_is_named():
+    """Reported numbers that are our best epochs, then our last ones."""
+    near, far = Gap(0.01, 0.1, 8, None), Gap(0.4, 0.1, 8, None)
+    cell = papers.Cell("d = 2", "gated", 2.0)
+    at = [Verdict(cell, "x", None, "inconclusive", "", gap) for gap in (near, far)]
+    assert "fit our best epoch on the test set better" in better_rule([at[1]], [at[0]])
+    assert "fit our last epoch better" in better_rule([at[0]], [at[1]])
+    assert better_rule([Verdict(cell, "x", None, "not run", "")], []) == ""
 
 
 def test_an_unknown_study_is_refused(project):

@@ -60,4 +60,8 @@ def _section(judged: JudgedTable, study: Study) -> str:
 def _reasons(verdicts: Sequence[Verdict]) -> list[str]:
     """Why each cell got its word; a reason that all share is given once."""
     shared = {v.reason for v in verdicts}
-    return sorted(shared) if len(shared) == 1 else [f"`{v.net}`: {v.reason}" for v in verdicts]
+    if len(shared) == 1:
+        return sorted(shared)
+    waiting = ", ".join(f"`{v.net}`" for v in verdicts if v.word == "not run")
+    lines = [f"`{v.net}`: {v.reason}" for v in verdicts if v.word != "not run"]
+    return [*lines, f"not run: {waiting}; each by `dvc repro probe@NET`"] if waiting else lines

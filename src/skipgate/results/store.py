@@ -67,7 +67,9 @@ def load(params: Params, study: str) -> Study:
     for net, spec in known.items():
         found = _parts(spec)
         stale = [kind for kind in KINDS if kind not in found]
-        if stale:
+        if not found:
+            missing[net] = f"not run yet; run: dvc repro probe@{net}"
+        elif stale:
             missing[net] = f"no {' or '.join(stale)} result of the present code; run: dvc repro probe@{net}"
         else:
             results[net] = Result(spec, found)

@@ -11,6 +11,7 @@ from skipgate.results.judgement import JudgedTable, Judgement
 from skipgate.results.names import family, size
 from skipgate.results.statistics import estimate, less
 from skipgate.results.store import Result, Study
+from skipgate.results.verdicts import Verdict
 from skipgate.specs import Spec
 
 SHARES = ("0%", "25%", "50%", "75%")
@@ -60,13 +61,20 @@ def against_paper(judged: JudgedTable, study: Study) -> str:
             f"ours ({unit})": _linked(verdict.ours or "diverged", result, kind) if result else "-",
             "seeds": verdict.ours.count if verdict.ours else "-",
             "net": f"`{verdict.net}`",
-            "verdict": f"**{verdict.word}**",
+            "verdict": _word(verdict),
         }
         if kind == "train":
             row["ours, best epoch"] = _linked(best.ours or "diverged", result, kind) if result else "-"
-            row["verdict, best epoch"] = best.word
+            row["verdict, best epoch"] = _word(best)
         rows.append(row)
     return markdown(rows)
+
+
+def _word(verdict: Verdict) -> str:
+    """The verdict, and for a difference its direction."""
+    if verdict.word != "differs" or verdict.gap is None:
+        return f"**{verdict.word}**"
+    return f"**differs** (ours is {'higher' if verdict.gap.size > 0 else 'lower'})"
 
 
 def answers(judgement: Judgement) -> str:
