@@ -17,7 +17,7 @@ def batches(
     permutations = torch.stack([torch.randperm(len(images), generator=die) for die in order])
     for chosen in permutations.split(size, dim=1):
         index = chosen.to(images.y.device)
-        x = images.x[index]
+        x = images.x.index_select(0, index.flatten()).unflatten(0, index.shape)  # twice as fast as images.x[index]
         yield _augmented(x, augment, dice), images.y[index]
 
 
