@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from skipgate.results.store import KINDS
 from tests.project import NETS, Project
 from tests.toys import ROOT
 
@@ -195,7 +196,7 @@ def test_removing_a_net_removes_its_specs(project):
 
 def test_the_database_can_be_deleted_and_rebuilt(project):
     for net in NETS:
-        for kind in ("train", "run", "gates", "lesion", "prune", "shuffle"):
+        for kind in KINDS:
             target = project.folder / "results" / "digits" / f"{net}.{kind}.json"
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / "results" / "digits" / target.name, target)
