@@ -21,7 +21,7 @@ from skipgate.training.loop import begin, train_batches
 from skipgate.training.streams import stream, streams
 
 MNIST = Dataset("mnist", (1, 28, 28), 10, 255, 10000, "")
-IMAGES, BATCH, WIDTH, STEPS = 60000, 128, 50, 24
+IMAGES, BATCH, WIDTH, STEPS = 60000, 128, 50, 64
 
 
 class PlainLayer(nn.Module):

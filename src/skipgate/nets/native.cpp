@@ -164,15 +164,16 @@ struct GatedSum : torch::autograd::Function<GatedSum> {
 at::Tensor gated_sum(const at::Tensor& f, const at::Tensor& s, const at::Tensor& t) { return GatedSum::apply(f, s, t); }
 
 // One step of NAdam (Dozat 2016) on flat tensors, in place, the moments m and v moved first:
-// p -= (a g + b m) / (sqrt(v / unbias) + epsilon).
+// p -= (a g + b m) / (sqrt(v / unbias) + epsilon). Leaves the gradient at 0, ready for the next batch.
 template <typename T>
-void step(T* p, const T* grad, T* m, T* v, int64_t count, T beta1, T beta2, T a, T b, T unbias, T epsilon, T decay) {
+void step(T* p, T* grad, T* m, T* v, int64_t count, T beta1, T beta2, T a, T b, T unbias, T epsilon, T decay) {
 #pragma omp simd
   for (int64_t i = 0; i < count; i++) {
     const T g = grad[i] + decay * p[i];
     m[i] += (1 - beta1) * (g - m[i]);
     v[i] = beta2 * v[i] + (1 - beta2) * g * g;
     p[i] -= (a * g + b * m[i]) / (std::sqrt(v[i] / unbias) + epsilon);
+    grad[i] = 0;
   }
 }
 
@@ -180,7 +181,7 @@ void nadam(const at::Tensor& p, const at::Tensor& grad, const at::Tensor& m, con
            double a, double b, double unbias, double epsilon, double decay) {
   AT_DISPATCH_FLOATING_TYPES(p.scalar_type(), "nadam", [&] {
     auto *ps = p.mutable_data_ptr<scalar_t>(), *ms = m.mutable_data_ptr<scalar_t>(), *vs = v.mutable_data_ptr<scalar_t>();
-    const auto* gs = grad.const_data_ptr<scalar_t>();
+    auto* gs = grad.mutable_data_ptr<scalar_t>();
     step<scalar_t>(ps, gs, ms, vs, p.numel(), beta1, beta2, a, b, unbias, epsilon, decay);
   });
 }

@@ -39,6 +39,10 @@ def _command() -> list[str]:
     return [
         *os.environ.get("CXX", "g++").split(),
         *("-std=c++20", "-O3", "-march=native", "-fopenmp-simd", "-fPIC", "-shared", f"-D_GLIBCXX_USE_CXX11_ABI={abi}"),
+        *(
+            "-fno-math-errno",
+            "-fno-trapping-math",
+        ),  # else roots and comparisons do not run in vectors
         *(f"-I{folder}" for folder in (include, include / "torch" / "csrc" / "api" / "include")),
         *("-x", "c++", "-", f"-L{libraries}", f"-Wl,-rpath,{libraries}"),  # the source comes through a pipe
         *(f"-l{name}" for name in LIBRARIES),

@@ -16,6 +16,9 @@ class Nadam(torch.optim.Optimizer):
     ) -> None:
         super().__init__(groups, {"lr": rate, "betas": betas, "momentum_decay": momentum_decay, "weight_decay": 0.0})
 
+    def zero_grad(self, set_to_none: bool = False) -> None:
+        """Nothing to do: a step leaves the gradients at 0, and they begin so."""
+
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]  # noqa: ARG002
         """With mu_t = beta1 (1 - 0.96^(t * momentum_decay) / 2) and its running product, as PyTorch documents it."""
