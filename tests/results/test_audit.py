@@ -7,23 +7,12 @@ from collections import Counter
 import pytest
 import yaml
 
-from skipgate import params
 from skipgate.files import Problem
 from skipgate.results import papers
 from skipgate.results.audit import audit, audit_page
 from skipgate.results.audit.check import about, rounds_to
 from skipgate.results.audit.gresnet import residual_parameters
 from tests.toys import ROOT
-
-
-@pytest.fixture(scope="module")
-def settings():
-    return params.load(ROOT / "params.yaml")
-
-
-@pytest.fixture(scope="module")
-def loaded(settings):
-    return papers.load(settings, ROOT / "papers")
 
 
 def words(loaded):

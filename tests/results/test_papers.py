@@ -3,23 +3,12 @@
 import pytest
 import yaml
 
-from skipgate import params
 from skipgate.files import Problem
 from skipgate.results import papers
 from tests.toys import ROOT
 
 GOLDEN = {"epsilon": (14, 70, 8), "fleuret": (5, 16, 5), "gresnet": (18, 130, 13), "unrolled": (8, 47, 8)}
 """Tables, cells and claims: a number that drops out is noticed."""
-
-
-@pytest.fixture(scope="module")
-def settings():
-    return params.load(ROOT / "params.yaml")
-
-
-@pytest.fixture(scope="module")
-def loaded(settings):
-    return papers.load(settings, ROOT / "papers")
 
 
 def test_every_number_and_claim_is_there(loaded):

@@ -61,6 +61,7 @@ def _claims(name: str, paper: Paper, studies: dict[str, dict[str, object]]) -> s
             told = record.get("claims", {})
             if isinstance(told, dict) and f"{name} {key}" in told:
                 answers.append(f"{study}: {told[f'{name} {key}']['answer']}")
-        fate = "; ".join(answers) or f"not run; it takes {claim.needs}" if claim.needs else "; ".join(answers) or "not run"
+        not_run = f"not run; it takes {claim.needs}" if claim.needs else "not run"
+        fate = "; ".join(answers) or not_run
         rows.append({"claim": f"**{key}**: {claim.says}", "where": claim.where, "what became of it": fate})
     return markdown(rows)
