@@ -8,6 +8,7 @@ from pipeline.stage import run
 from skipgate import params, paths, specs
 from skipgate.data.images import load
 from skipgate.files import Problem, read_json, rounded, sha256, write_json
+from skipgate.lockfile import md5, written
 from skipgate.probes import PROBES
 from skipgate.probes.subject import Subject
 from skipgate.training.job import load_trained
@@ -33,7 +34,9 @@ def main(net: str) -> None:
 
 
 def is_current(file: Path, names: dict[str, object]) -> bool:
-    """Whether this result is there already: DVC keeps results, so that a new probe does not repeat the old ones."""
+    """Whether this result is there already, as DVC recorded it: a new probe does not repeat the old ones, an edited one is."""
+    if not file.exists() or written().get(file, ("", ""))[1] != md5(file):
+        return False
     try:
         found = read_json(file, "probe it again")
     except Problem:

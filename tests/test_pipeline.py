@@ -239,6 +239,11 @@ def test_whatever_is_edited_by_hand_fails_the_check_and_is_named(project):
         assert sentence in project.stage("verify", code=1), name
         file.write_text(before)
     assert "follow from each other" in project.stage("verify")
+    lesion = project.folder / "results" / "digits" / "gated-2.lesion.json"
+    before = lesion.read_text()
+    lesion.write_text(before.replace('"whole": [', '"whole": [9'))
+    project.run("dvc", "repro", "-s", "probe@gated-2")
+    assert lesion.read_text() == before, "an edited result is made again, not taken over"
 
 
 def test_why_tells_all_about_a_net_and_freeze_leaves_a_line(project):

@@ -1,13 +1,13 @@
 """That what is committed follows from what is committed. Each finding is a sentence: what moved, and what to do."""
 
-import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from skipgate import paths
-from skipgate.files import read_json, read_yaml
+from skipgate.files import read_json
+from skipgate.lockfile import md5, written
 from skipgate.params import Params
 from skipgate.results import papers, store
 from skipgate.results.audit import audit_page
@@ -49,19 +49,12 @@ def findings(params: Params) -> Iterator[str]:
 
 def written_by_hand() -> Iterator[str]:
     """Results and pages that are not what their stage wrote, by the hashes in dvc.lock."""
-    stages: dict[str, Any] = read_yaml(Path("dvc.lock")).get("stages", {})
-    for stage, record in stages.items():
-        for out in record.get("outs", ()):
-            file, found = Path(out["path"]), str(out.get("md5", ""))
-            if file.is_relative_to("results") and file.is_file() and _md5(file) != found:
-                yield (
-                    f"{file} is not what the stage {stage} wrote; restore it with: git checkout -- {file}, "
-                    f"or make it again with: dvc repro -f -s {stage}"
-                )
-
-
-def _md5(file: Path) -> str:
-    return hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest()
+    for file, (stage, found) in written().items():
+        if file.is_relative_to("results") and file.is_file() and md5(file) != found:
+            yield (
+                f"{file} is not what the stage {stage} wrote; restore it with: git checkout -- {file}, "
+                f"or make it again with: dvc repro -s {stage}"
+            )
 
 
 def _changes(where: str, old: Any, new: Any, remedy: str, path: str = "") -> Iterator[str]:

@@ -1,0 +1,20 @@
+"""What `dvc.lock` records of the files that stages wrote: the proof that nobody has edited them since."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from skipgate.files import read_yaml
+
+LOCK = Path("dvc.lock")
+
+
+def written() -> dict[Path, tuple[str, str]]:
+    """The stage that wrote each file, and the MD5 that it left."""
+    stages: dict[str, Any] = read_yaml(LOCK).get("stages", {}) if LOCK.exists() else {}
+    return {Path(o["path"]): (s, str(o.get("md5", ""))) for s, record in stages.items() for o in record.get("outs", ())}
+
+
+def md5(file: Path) -> str:
+    """The hash that DVC uses."""
+    return hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest()
