@@ -1,6 +1,7 @@
 """The compiled steps against the same steps one PyTorch operation at a time."""
 
 import copy
+import itertools
 
 import pytest
 import torch
@@ -25,29 +26,32 @@ def compiled():
     assert native.available()
 
 
-@pytest.mark.parametrize("relu", [True, False])
-def test_dot_norm_relu_is_its_parts_in_value_gradient_and_running_statistics(relu):
-    linear, norm = Linear(3, 5, 4).double(), BatchNorm(3, 4, Norm(0.3, 0.01)).double()
+@pytest.mark.parametrize("last_relu", [True, False])
+@pytest.mark.parametrize("widths", [(5, 4), (5, 4, 6), (4, 4, 4, 4)])
+def test_dot_norm_relu_is_its_parts_in_value_gradient_and_running_statistics(widths, last_relu):
+    layers = [(Linear(3, a, b).double(), BatchNorm(3, b, Norm(0.3, 0.01)).double()) for a, b in itertools.pairwise(widths)]
+    ours = torch.nn.ModuleList(itertools.chain.from_iterable(layers))
     with torch.no_grad():
-        for p in (*linear.parameters(), *norm.parameters()):
+        for p in ours.parameters():
             p.copy_(random(*p.shape))
-    twin = copy.deepcopy(torch.nn.ModuleList([linear, norm]))
-    x, weight = random(3, 7, 5), random(3, 7, 4)
+    theirs = copy.deepcopy(ours)
+    x, weight = random(3, 7, widths[0]), random(3, 7, widths[-1])
     inputs = [x.clone().requires_grad_() for _ in range(2)]
-    ours = dot_norm_relu(inputs[0], linear, norm, relu=relu)
-    theirs = twin[1](twin[0](inputs[1]))
-    theirs = torch.relu(theirs) if relu else theirs
-    for y in (ours, theirs):
+    values = [dot_norm_relu(inputs[0], layers, last_relu=last_relu), inputs[1]]
+    for i in range(0, len(theirs), 2):
+        y = theirs[i + 1](theirs[i](values[1]))
+        values[1] = torch.relu(y) if last_relu or i + 2 < len(theirs) else y
+    for y in values:
         (y * weight).sum().backward()
-    assert torch.allclose(ours, theirs)
+    assert torch.allclose(*values)
     assert torch.allclose(inputs[0].grad, inputs[1].grad)
-    assert torch.allclose(linear.weight.grad, twin[0].weight.grad)
-    assert linear.bias.grad is None, "batch normalisation takes the bias away"
-    assert twin[0].bias.grad.abs().max() < 1e-12
-    for name in ("weight", "bias"):
-        assert torch.allclose(getattr(norm, name).grad, getattr(twin[1], name).grad)
-    for name in ("running_mean", "running_var"):
-        assert torch.allclose(getattr(norm, name), getattr(twin[1], name))
+    for (name, p), q in zip(ours.named_parameters(), theirs.parameters(), strict=True):
+        if p.grad is None:
+            assert name.endswith("bias"), "batch normalisation takes the bias away"
+            assert q.grad.abs().max() < 1e-12
+        else:
+            assert torch.allclose(p.grad, q.grad), name
+    assert all(torch.allclose(a, b) for a, b in zip(ours.buffers(), theirs.buffers(), strict=True))
 
 
 def test_what_is_no_number_stays_so():
@@ -55,7 +59,7 @@ def test_what_is_no_number_stays_so():
     with torch.no_grad():
         linear.weight.copy_(torch.tensor([[[1.0, 0.0], [torch.nan, 0.0]]]))
         linear.bias.zero_()
-    y = dot_norm_relu(random(1, 5, 2), linear, norm, relu=True)
+    y = dot_norm_relu(random(1, 5, 2), [(linear, norm)], last_relu=True)
     assert y[0, :, 0].isfinite().all()
     assert y[0, :, 1].isnan().all()
 
@@ -107,6 +111,6 @@ def test_the_compiled_step_is_the_one_that_trains(monkeypatch):
     )
     made, x = network(MLP), random(1, 5, 1, 8, 8)
     made.train()(x)
-    assert len(calls) == MLP.depth
+    assert len(calls) == len(made.blocks)
     made.eval()(x)
-    assert len(calls) == MLP.depth
+    assert len(calls) == len(made.blocks)

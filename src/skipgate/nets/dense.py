@@ -1,4 +1,6 @@
-"""The two sums of a dense block, each as one compiled step for all replicas."""
+"""The two parts of a dense block, each as one compiled step for all replicas."""
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -6,25 +8,29 @@ from torch import Tensor
 from skipgate.nets import native
 from skipgate.nets.layers import BatchNorm, Linear
 
+Layer = tuple[Linear, BatchNorm]
+
 
 def fused(x: Tensor) -> bool:
     """Whether the compiled step can be taken for this input."""
     return x.device.type == "cpu" and native.available()
 
 
-def dot_norm_relu(x: Tensor, linear: Linear, norm: BatchNorm, *, relu: bool) -> Tensor:
-    """The layer y = ReLU(BN(x W^T + b)) with the statistics of this batch, which move the running ones; ReLU may be left out.
+def dot_norm_relu(x: Tensor, layers: Sequence[Layer], *, last_relu: bool) -> Tensor:
+    """The layers y = ReLU(BN(x W^T + b)) with the statistics of this batch, which move the running ones.
 
-    The parts one after the other (`layers`) give the same numbers to rounding, but at these sizes they spend most of their
-    time between the matrix products.
+    The last ReLU may be left out. The parts one after the other (`layers`) give the same numbers to rounding, but at these
+    sizes they spend most of their time between the matrix products.
     """
-    learned, running = (linear.weight, norm.weight, norm.bias), (norm.running_mean, norm.running_var)
-    constants = norm.epsilon, norm.momentum, relu
-    y: Tensor = torch.ops.skipgate.dot_norm_relu(x.mT.contiguous(), *learned, linear.bias, *running, *constants)
-    return y.mT
+    learned = zip(*((dot.weight, norm.weight, norm.bias, dot.bias) for dot, norm in layers), strict=True)
+    running = zip(*((norm.running_mean, norm.running_var) for _, norm in layers), strict=True)
+    first = layers[0][1]
+    constants = first.epsilon, first.momentum, last_relu
+    y: Tensor = torch.ops.skipgate.dot_norm_relu(x, *learned, *running, *constants)
+    return y
 
 
 def gated_sum(t: Tensor, f: Tensor, s: Tensor) -> Tensor:
     """The mix t f + s with one t a replica (gresnet: u = g(k) f + x), for f and s of (replica, batch, width)."""
-    y: Tensor = torch.ops.skipgate.gated_sum(f.mT.contiguous(), s.mT.contiguous(), t.flatten())
-    return y.mT
+    y: Tensor = torch.ops.skipgate.gated_sum(f, s, t)
+    return y

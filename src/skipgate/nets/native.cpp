@@ -2,6 +2,7 @@
 #include <ATen/Dispatch.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/empty_strided.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
@@ -13,6 +14,14 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 namespace {
+
+// Everywhere here activations are (replica, batch, feature) by their shape and (replica, feature, batch) in memory, so that
+// a unit's batch is one row, which stays in the cache from one loop to the next.
+at::Tensor by_feature(const at::Tensor& x) { return x.transpose(1, 2).contiguous(); }
+
+at::Tensor by_batch(const at::Tensor& h) {
+  return at::empty_strided({h.size(0), h.size(2), h.size(1)}, {h.stride(0), 1, h.stride(1)}, h.options());
+}
 
 // Turns the row h into its normalised form and writes y = ReLU(scale h + shift); gives mean and variance.
 template <typename T>
@@ -55,63 +64,93 @@ void back(const T* grad, const T* y, const T* normal, T* to_h, int64_t count, T 
   to_scale = product;
 }
 
-// Dot-BN-ReLU of all replicas in training: y = ReLU(BN(W x)), with its gradient.
-//
-// Tensors are (replica, feature, batch) and contiguous, so a unit's batch is one row that stays in the cache from
-// one loop to the next. The bias is never added: batch normalisation would take it away again. It moves the running mean.
+// One layer forward, y = ReLU(BN(W x)) with the statistics of this batch, which move the running ones. The bias is never
+// added: batch normalisation would take it away again. Turns h = W x into its normalised form, for the way back.
+void forward_rows(const at::Tensor& h, const at::Tensor& y, const at::Tensor& inverse, const at::Tensor& scale,
+                  const at::Tensor& shift, const at::Tensor& bias, const at::Tensor& running_mean,
+                  const at::Tensor& running_var, double epsilon, double momentum, bool relu) {
+  const int64_t rows = scale.numel(), count = h.size(2);
+  AT_DISPATCH_FLOATING_TYPES(h.scalar_type(), "dot_norm_relu", [&] {
+    const auto *a = scale.const_data_ptr<scalar_t>(), *b = shift.const_data_ptr<scalar_t>();
+    const auto* lift = bias.const_data_ptr<scalar_t>();
+    auto *hs = h.mutable_data_ptr<scalar_t>(), *ys = y.mutable_data_ptr<scalar_t>();
+    auto *means = running_mean.mutable_data_ptr<scalar_t>(), *vars = running_var.mutable_data_ptr<scalar_t>();
+    auto* inverses = inverse.mutable_data_ptr<scalar_t>();
+    const scalar_t unbiased = scalar_t(count) / scalar_t(count - 1), share = momentum;
+    for (int64_t r = 0; r < rows; r++) {
+      scalar_t mean, variance;
+      normalise<scalar_t>(hs + r * count, ys + r * count, count, a[r], b[r], epsilon, relu, mean, variance, inverses[r]);
+      means[r] += share * (mean + lift[r] - means[r]);
+      vars[r] += share * (variance * unbiased - vars[r]);
+    }
+  });
+}
+
+void backward_rows(const at::Tensor& grad, const at::Tensor& y, const at::Tensor& normal, const at::Tensor& inverse,
+                   const at::Tensor& scale, const at::Tensor& to_h, const at::Tensor& to_scale, const at::Tensor& to_shift,
+                   bool relu) {
+  const int64_t rows = scale.numel(), count = normal.size(2);
+  AT_DISPATCH_FLOATING_TYPES(y.scalar_type(), "dot_norm_relu_backward", [&] {
+    const auto *g = grad.const_data_ptr<scalar_t>(), *ys = y.const_data_ptr<scalar_t>();
+    const auto *n = normal.const_data_ptr<scalar_t>(), *a = scale.const_data_ptr<scalar_t>();
+    const auto* inverses = inverse.const_data_ptr<scalar_t>();
+    auto* out = to_h.mutable_data_ptr<scalar_t>();
+    auto *shifts = to_shift.mutable_data_ptr<scalar_t>(), *scales = to_scale.mutable_data_ptr<scalar_t>();
+    for (int64_t r = 0; r < rows; r++) {
+      const int64_t at = r * count;
+      back<scalar_t>(g + at, ys + at, n + at, out + at, count, a[r] * inverses[r], relu, shifts[r], scales[r]);
+    }
+  });
+}
+
+// A chain of Dot-BN-ReLU layers, all replicas, in training, with its gradient.
 struct DotNormRelu : torch::autograd::Function<DotNormRelu> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
-                            const at::Tensor& shift, const at::Tensor& bias, const at::Tensor& running_mean,
-                            const at::Tensor& running_var, double epsilon, double momentum, bool relu) {
-    const at::Tensor h = at::bmm(weight, x), y = at::empty_like(h), inverse = at::empty_like(scale);
-    const int64_t rows = scale.numel(), count = h.size(2);
-    AT_DISPATCH_FLOATING_TYPES(h.scalar_type(), "dot_norm_relu", [&] {
-      const auto *a = scale.const_data_ptr<scalar_t>(), *b = shift.const_data_ptr<scalar_t>();
-      const auto* lift = bias.const_data_ptr<scalar_t>();
-      auto *hs = h.mutable_data_ptr<scalar_t>(), *ys = y.mutable_data_ptr<scalar_t>();
-      auto *means = running_mean.mutable_data_ptr<scalar_t>(), *vars = running_var.mutable_data_ptr<scalar_t>();
-      auto* inverses = inverse.mutable_data_ptr<scalar_t>();
-      const scalar_t unbiased = scalar_t(count) / scalar_t(count - 1), share = momentum;
-      for (int64_t r = 0; r < rows; r++) {
-        scalar_t mean, variance;
-        normalise<scalar_t>(hs + r * count, ys + r * count, count, a[r], b[r], epsilon, relu, mean, variance, inverses[r]);
-        means[r] += share * (mean + lift[r] - means[r]);
-        vars[r] += share * (variance * unbiased - vars[r]);
-      }
-    });
-    ctx->save_for_backward({x, weight, scale, h, y, inverse});
-    ctx->saved_data["relu"] = relu;
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList weights, at::TensorList scales,
+                            at::TensorList shifts, at::TensorList biases, at::TensorList means, at::TensorList variances,
+                            double epsilon, double momentum, bool last_relu) {
+    variable_list kept{by_feature(x)};  // then for each layer: weight, scale, normalised W x, 1 / deviation, y
+    for (size_t i = 0; i < weights.size(); i++) {
+      const bool last = i + 1 == weights.size();
+      const at::Tensor h = at::bmm(weights[i], kept[KEPT * i]), inverse = at::empty_like(scales[i]);
+      const at::Tensor y = last ? by_batch(h) : at::empty_like(h);
+      const bool relu = last_relu || !last;
+      forward_rows(h, y, inverse, scales[i], shifts[i], biases[i], means[i], variances[i], epsilon, momentum, relu);
+      kept.insert(kept.end(), {weights[i], scales[i], h, inverse, y});
+    }
+    const at::Tensor y = kept.back();
+    ctx->save_for_backward(kept);
+    ctx->saved_data["last_relu"] = last_relu;
     return y;
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
-    const auto saved = ctx->get_saved_variables();
-    const at::Tensor &x = saved[0], &weight = saved[1], &scale = saved[2], &normal = saved[3], &y = saved[4], &inverse = saved[5];
-    const at::Tensor grad = grads[0].contiguous(), to_h = at::empty_like(y);
-    const at::Tensor to_scale = at::empty_like(scale), to_shift = at::empty_like(scale);
-    const int64_t rows = scale.numel(), count = y.size(2);
-    const bool relu = ctx->saved_data["relu"].toBool();
-    AT_DISPATCH_FLOATING_TYPES(y.scalar_type(), "dot_norm_relu_backward", [&] {
-      const auto *g = grad.const_data_ptr<scalar_t>(), *ys = y.const_data_ptr<scalar_t>();
-      const auto *n = normal.const_data_ptr<scalar_t>(), *a = scale.const_data_ptr<scalar_t>();
-      const auto* inverses = inverse.const_data_ptr<scalar_t>();
-      auto* out = to_h.mutable_data_ptr<scalar_t>();
-      auto *shifts = to_shift.mutable_data_ptr<scalar_t>(), *scales = to_scale.mutable_data_ptr<scalar_t>();
-      for (int64_t r = 0; r < rows; r++) {
-        const int64_t at = r * count;
-        back<scalar_t>(g + at, ys + at, n + at, out + at, count, a[r] * inverses[r], relu, shifts[r], scales[r]);
-      }
-    });
-    // A product of contiguous rows is worth the copy of x.
-    const at::Tensor to_weight = at::bmm(to_h, x.transpose(1, 2).contiguous()), to_x = at::bmm(weight.transpose(1, 2), to_h);
-    return {to_x, to_weight, to_scale, to_shift, {}, {}, {}, {}, {}, {}};
+    const auto kept = ctx->get_saved_variables();
+    const size_t layers = kept.size() / KEPT;
+    variable_list out(1 + 6 * layers + 3);  // as `forward` takes them
+    at::Tensor grad = by_feature(grads[0]);
+    for (size_t i = layers; i-- > 0;) {
+      const at::Tensor& x = kept[KEPT * i];  // the y of the layer before
+      const at::Tensor &weight = kept[KEPT * i + 1], &scale = kept[KEPT * i + 2], &normal = kept[KEPT * i + 3];
+      const at::Tensor &inverse = kept[KEPT * i + 4], &y = kept[KEPT * i + 5];
+      const at::Tensor to_h = at::empty_like(normal), to_scale = at::empty_like(scale), to_shift = at::empty_like(scale);
+      const bool relu = ctx->saved_data["last_relu"].toBool() || i + 1 < layers;
+      backward_rows(grad, y, normal, inverse, scale, to_h, to_scale, to_shift, relu);
+      out[1 + i] = at::bmm(to_h, by_feature(x));  // a product of contiguous rows is worth the copy
+      out[1 + layers + i] = to_scale;
+      out[1 + 2 * layers + i] = to_shift;
+      grad = at::bmm(weight.transpose(1, 2), to_h);
+    }
+    out[0] = grad.transpose(1, 2);
+    return out;
   }
+
+  static constexpr size_t KEPT = 5;
 };
 
-at::Tensor dot_norm_relu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& shift,
-                         const at::Tensor& bias, const at::Tensor& running_mean, const at::Tensor& running_var,
-                         double epsilon, double momentum, bool relu) {
-  return DotNormRelu::apply(x, weight, scale, shift, bias, running_mean, running_var, epsilon, momentum, relu);
+at::Tensor dot_norm_relu(const at::Tensor& x, at::TensorList weights, at::TensorList scales, at::TensorList shifts,
+                         at::TensorList biases, at::TensorList means, at::TensorList variances, double epsilon,
+                         double momentum, bool last_relu) {
+  return DotNormRelu::apply(x, weights, scales, shifts, biases, means, variances, epsilon, momentum, last_relu);
 }
 
 // y = t f + s with one t a replica: a scalar gate on F and an open shortcut.
@@ -133,8 +172,8 @@ T mix_back(T* to_f, const T* grad, const T* f, int64_t count, T t) {
 }
 
 struct GatedSum : torch::autograd::Function<GatedSum> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& f, const at::Tensor& s, const at::Tensor& t) {
-    const at::Tensor y = at::empty_like(f);
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& wide_f, const at::Tensor& wide_s, const at::Tensor& t) {
+    const at::Tensor f = by_feature(wide_f), s = by_feature(wide_s), y = by_batch(f);
     const int64_t replicas = t.numel(), count = f.numel() / replicas;
     AT_DISPATCH_FLOATING_TYPES(f.scalar_type(), "gated_sum", [&] {
       const auto *fs = f.const_data_ptr<scalar_t>(), *ss = s.const_data_ptr<scalar_t>(), *ts = t.const_data_ptr<scalar_t>();
@@ -148,7 +187,7 @@ struct GatedSum : torch::autograd::Function<GatedSum> {
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
     const at::Tensor &f = saved[0], &t = saved[1];
-    const at::Tensor grad = grads[0].contiguous(), to_f = at::empty_like(f), to_t = at::empty_like(t);
+    const at::Tensor grad = by_feature(grads[0]), to_f = by_batch(f), to_t = at::empty_like(t);
     const int64_t replicas = t.numel(), count = f.numel() / replicas;
     AT_DISPATCH_FLOATING_TYPES(f.scalar_type(), "gated_sum_backward", [&] {
       const auto *fs = f.const_data_ptr<scalar_t>(), *gs = grad.const_data_ptr<scalar_t>(), *ts = t.const_data_ptr<scalar_t>();
@@ -157,7 +196,7 @@ struct GatedSum : torch::autograd::Function<GatedSum> {
         sums[r] = mix_back<scalar_t>(out + r * count, gs + r * count, fs + r * count, count, ts[r]);
       }
     });
-    return {to_f, grad, to_t};
+    return {to_f, grads[0], to_t};
   }
 };
 

@@ -6,8 +6,8 @@ from typing import cast
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from skipgate.nets.dense import dot_norm_relu, fused
-from skipgate.nets.layers import Affine, BatchNorm, Linear
+from skipgate.nets.dense import Layer, dot_norm_relu, fused
+from skipgate.nets.layers import Affine, BatchNorm
 from skipgate.settings import Norm
 
 
@@ -21,13 +21,12 @@ class Post(nn.Module):
         self.last_relu = last_relu
 
     def forward(self, x: Tensor, shut: Tensor | None = None) -> Tensor:
-        for i, (affine, norm) in enumerate(zip(self.affines, self.norms, strict=True)):
-            relu = self.last_relu or i + 1 < len(self.affines)
-            if self.training and shut is None and isinstance(affine, Linear) and fused(x):
-                x = dot_norm_relu(x, affine, cast(BatchNorm, norm), relu=relu)
-            else:
-                x = norm(affine(x), shut)
-                x = F.relu(x) if relu else x
+        layers = list(zip(self.affines, self.norms, strict=True))
+        if self.training and shut is None and x.ndim == 3 and fused(x):
+            return dot_norm_relu(x, cast(list[Layer], layers), last_relu=self.last_relu)
+        for i, (affine, norm) in enumerate(layers, start=1):
+            x = norm(affine(x), shut)
+            x = F.relu(x) if self.last_relu or i < len(layers) else x
         return x
 
 
