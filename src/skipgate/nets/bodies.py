@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Sequence
 
 from torch import Tensor, nn
@@ -9,12 +10,13 @@ from torch import Tensor, nn
 from skipgate.files import Problem
 from skipgate.nets import gates
 from skipgate.nets.block import Block, Gates, Paths, Site
+from skipgate.nets.crelu import CreluLinear
 from skipgate.nets.gate import Slot
 from skipgate.nets.layers import Affine, BatchNorm, Conv, Linear
 from skipgate.nets.network import Network
 from skipgate.nets.shortcuts import shortcut
-from skipgate.nets.transforms import Post, Pre
-from skipgate.settings import Body, Dataset, Fleuret, GateChoice, Mlp, Norm, Resnet
+from skipgate.nets.transforms import Bare, Post, Pre
+from skipgate.settings import Body, Crelu, Dataset, Fleuret, GateChoice, Mlp, Norm, Resnet
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,26 +54,40 @@ def build(body: Body, plan: Plan) -> Network:
     """A network of this body, its weights not yet drawn."""
     if isinstance(body, Mlp):
         return _mlp(body, plan)
+    if isinstance(body, Crelu):
+        return _crelu(body, plan)
     return _resnet(body, plan) if isinstance(body, Resnet) else _fleuret(body, plan)
 
 
 def shallow(body: Body) -> Body:
     """A twin with the same parts but few blocks, for checks that must be quick and stable."""
-    if isinstance(body, Mlp):
+    if isinstance(body, Mlp | Crelu):
         return dataclasses.replace(body, depth=min(body.depth, 2 * body.layers))
     return dataclasses.replace(body, blocks=min(body.blocks, 2))
 
 
 def _mlp(body: Mlp, plan: Plan) -> Network:
-    channels, height, width = plan.data.shape
     count = body.depth // body.layers
     affine = functools.partial(Linear, plan.replicas, body.width, body.width)
     blocks = [
         Block(Site(0, i, keeps_shape=True), _paths(body, [affine() for _ in range(body.layers)]), plan.gates(i, count, affine))
         for i in range(count)
     ]
-    stem = nn.Sequential(Flat(), Linear(plan.replicas, channels * height * width, body.width))
-    return Network(plan.replicas, stem, blocks, _head(body, plan, body.width))
+    return Network(plan.replicas, _flat_stem(body, plan), blocks, _head(body, plan, body.width))
+
+
+def _crelu(body: Crelu, plan: Plan) -> Network:
+    count = body.depth // body.layers
+    affine = functools.partial(CreluLinear, plan.replicas, body.width, body.width)
+    blocks = []
+    for i in range(count):
+        paths = Paths(Bare([affine() for _ in range(body.layers)]), *(nn.Identity() for _ in range(3)))
+        blocks.append(Block(Site(0, i, keeps_shape=True), paths, plan.gates(i, count, affine)))
+    return Network(plan.replicas, _flat_stem(body, plan), blocks, Linear(plan.replicas, body.width, plan.data.classes))
+
+
+def _flat_stem(body: Mlp | Crelu, plan: Plan) -> nn.Module:
+    return nn.Sequential(Flat(), Linear(plan.replicas, math.prod(plan.data.shape), body.width))
 
 
 def _resnet(body: Resnet, plan: Plan) -> Network:

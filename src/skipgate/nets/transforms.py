@@ -30,6 +30,19 @@ class Post(nn.Module):
         return x
 
 
+class Bare(nn.Module):
+    """The maps one after the other, without batch normalisation."""
+
+    def __init__(self, affines: Sequence[Affine]) -> None:
+        super().__init__()
+        self.affines = nn.ModuleList(affines)
+
+    def forward(self, x: Tensor, shut: Tensor | None = None) -> Tensor:
+        for affine in self.affines:
+            x = affine(x)
+        return x
+
+
 class Pre(nn.Module):
     """(BN, ReLU, affine) for each map: the full pre-activation of He et al. 2016.
 

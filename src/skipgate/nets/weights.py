@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from skipgate.files import Problem
+from skipgate.nets.crelu import CreluLinear, looking_linear
 from skipgate.nets.layers import Affine, Conv, Linear
 from skipgate.nets.network import Network
 
@@ -19,6 +20,19 @@ def _uniform(bound: float, shape: torch.Size, die: torch.Generator) -> Tensor:
 
 def _normal(deviation: float, shape: torch.Size, die: torch.Generator) -> Tensor:
     return torch.randn(shape, generator=die, dtype=torch.float64) * deviation
+
+
+def _orthogonal(shape: torch.Size, die: torch.Generator) -> Tensor:
+    """Orthonormal rows, or columns where there are fewer of those; a row is all that leads to one unit."""
+    rows, columns = shape[0], math.prod(shape[1:])
+    square: tuple[Tensor, Tensor] = torch.linalg.qr(_normal(1, torch.Size(sorted((rows, columns), reverse=True)), die))
+    return (square[0] if rows >= columns else square[0].T).reshape(shape)
+
+
+def _looks_linear(a: Affine, shape: torch.Size, die: torch.Generator) -> Tensor:
+    if not isinstance(a, CreluLinear):
+        return _orthogonal(shape, die)
+    return looking_linear(_orthogonal(torch.Size((shape[0], shape[1] // 2)), die))
 
 
 WEIGHTS: dict[str, Draw] = {
@@ -34,6 +48,8 @@ WEIGHTS: dict[str, Draw] = {
     "gaussian": lambda _, shape, die: _normal(0.01, shape, die),
     # PyTorch's default, which the lecture's network has, for biases too.
     "torch": lambda a, shape, die: _uniform(1 / math.sqrt(a.fan_in), shape, die),
+    # Balduzzi et al. 2017: orthogonal maps, mirrored where they follow CReLU.
+    "looks-linear": _looks_linear,
 }
 
 

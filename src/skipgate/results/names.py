@@ -1,6 +1,6 @@
 """What nets are called on pages and in figures."""
 
-from skipgate.settings import GateChoice, Mlp
+from skipgate.settings import Crelu, GateChoice, Mlp
 from skipgate.specs import Spec
 
 FAMILIES = {
@@ -20,6 +20,8 @@ FAMILIES = {
 
 def family(spec: Spec) -> str:
     """The usual name of a pair of gates; a pair without one is spelt out."""
+    if isinstance(spec.settings.body, Crelu):
+        return "CReLU"
     pair = _word(spec.settings.T), _word(spec.settings.C)
     return FAMILIES.get(pair, f"T {pair[0]}, C {pair[1]}")
 
@@ -27,6 +29,8 @@ def family(spec: Spec) -> str:
 def size(spec: Spec) -> str:
     """The size by which nets of different families are set side by side."""
     body = spec.settings.body
+    if isinstance(body, Crelu):
+        return f"CReLU, d = {body.depth}"
     return f"d = {body.depth}" if isinstance(body, Mlp) else f"{body.kind}, n = {body.blocks}"
 
 

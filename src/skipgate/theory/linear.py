@@ -7,9 +7,9 @@ other, so that the network is the product of its V's until training parts the co
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from skipgate.nets.crelu import crelu, looking_linear
 from skipgate.theory.fresh import farthest, settled
 from skipgate.training.streams import stream
 
@@ -34,16 +34,6 @@ def study() -> dict[str, Any]:
             _apart(network(looks_linear, x), x @ torch.linalg.multi_dot(orthogonal[::-1]).T)
         ),
     }
-
-
-def crelu(x: Tensor) -> Tensor:
-    """phi(x): max(0, x_q) in column 2q, max(0, -x_q) in column 2q + 1."""
-    return torch.stack([F.relu(x), F.relu(-x)], -1).flatten(-2)
-
-
-def looking_linear(V: Tensor) -> Tensor:
-    """W with column 2q that of V and column 2q + 1 its opposite."""
-    return torch.stack([V, -V], -1).flatten(-2)
 
 
 def network(weights: list[Tensor], x: Tensor) -> Tensor:

@@ -1,14 +1,10 @@
-"""How a net may be built and trained: the values of `params.yaml`, as frozen dataclasses that say what they mean."""
+"""What a net is trained on and how."""
 
 import math
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from skipgate.files import Problem
-from skipgate.reader import between, nearest, positive
-
-GATES = sorted(p.stem for p in (Path(__file__).parent / "nets" / "gates").glob("*.py") if p.stem != "__init__")
+from skipgate.reader import between, positive
 
 
 @dataclass(frozen=True)
@@ -144,101 +140,3 @@ class Recipe:
     def __post_init__(self) -> None:
         positive(epochs=self.epochs, batch=self.batch, evaluation_batch=self.evaluation_batch, threads=self.threads)
         between(0, math.inf, images=self.images)
-
-
-@dataclass(frozen=True)
-class Norm:
-    """Batch normalisation; `momentum` is the share of the newest batch in the running statistics."""
-
-    momentum: float = 0.1
-    epsilon: float = 0.00001
-
-    def __post_init__(self) -> None:
-        between(0, 1, momentum=self.momentum)
-        positive(epsilon=self.epsilon)
-
-
-Init = Literal["glorot-uniform", "he-normal", "he-normal-out", "gaussian", "torch"]
-
-
-@dataclass(frozen=True)
-class Mlp:
-    """Multilayer network of gresnet: linear, `depth` layers in blocks of `layers`, linear."""
-
-    kind: Literal["mlp"]
-    depth: int
-    width: int = 50
-    layers: int = 2
-    order: Literal["post", "pre"] = "post"
-    addition: Literal["after", "before"] = "after"
-    """Whether a post-activation block adds its shortcut after or before its last ReLU."""
-    init: Init = "glorot-uniform"
-    norm: Norm = field(default_factory=Norm)
-
-    def __post_init__(self) -> None:
-        positive(depth=self.depth, width=self.width, layers=self.layers)
-        if self.depth % self.layers:
-            below = self.depth - self.depth % self.layers
-            fitting = " or ".join(str(d) for d in (below, below + self.layers) if d)
-            raise ValueError(f"depth {self.depth} does not divide into blocks of {self.layers}; use {fitting}")
-
-
-@dataclass(frozen=True)
-class Resnet:
-    """Convolutional network in stages of `blocks` blocks of two 3x3 layers; each later stage halves the image.
-
-    Stages have widen * width * (1, 2, 4, ...) channels; the stem has `width`. Three stages of width 16 are the CIFAR
-    network of He et al.; widen > 1 makes it a Wide ResNet.
-    """
-
-    kind: Literal["resnet"]
-    blocks: int
-    width: int = 16
-    widen: int = 1
-    stages: int = 3
-    order: Literal["post", "pre"] = "pre"
-    addition: Literal["after", "before"] = "before"
-    shortcut: Literal["pad", "pool", "project"] = "pad"
-    init: Init = "he-normal-out"
-    norm: Norm = field(default_factory=Norm)
-
-    def __post_init__(self) -> None:
-        positive(blocks=self.blocks, width=self.width, widen=self.widen, stages=self.stages)
-
-
-@dataclass(frozen=True)
-class Fleuret:
-    """The lecture's MNIST network: a 1x1 stem, `blocks` blocks at full size, average pooling."""
-
-    kind: Literal["fleuret"]
-    blocks: int = 25
-    width: int = 16
-    init: Init = "torch"
-    norm: Norm = field(default_factory=Norm)
-
-    def __post_init__(self) -> None:
-        positive(blocks=self.blocks, width=self.width)
-
-
-Body = Mlp | Resnet | Fleuret
-
-
-@dataclass(frozen=True)
-class GateChoice:
-    """A gate by the name of its file in `nets/gates/`, with settings for its constructor."""
-
-    gate: str
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def from_plain(cls, value: Any, path: str) -> "GateChoice":
-        """Read `scalar`, or `{gate: sigmoid, bias: -2}`."""
-        settings = dict(value) if isinstance(value, dict) else {"gate": value}
-        word = settings.pop("gate", None)
-        if word not in GATES:
-            raise Problem(f"{path}: there is no gate {word!r} in nets/gates; {nearest(str(word), GATES)}")
-        return cls(word, settings)
-
-    def to_plain(self) -> dict[str, Any]:
-        """The same in the form that `from_plain` reads."""
-        return {"gate": self.gate, **self.settings}

@@ -1,0 +1,28 @@
+"""CReLU and the weights that make it look linear (Balduzzi et al. 2017, in the lecture)."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from skipgate.nets.layers import Linear
+
+
+def crelu(x: Tensor) -> Tensor:
+    """phi(x): max(0, x_q) in column 2q, max(0, -x_q) in column 2q + 1."""
+    return torch.stack([F.relu(x), F.relu(-x)], -1).flatten(-2)
+
+
+def looking_linear(V: Tensor) -> Tensor:
+    """W with column 2q that of V and column 2q + 1 its opposite, so that W phi(x) = V x."""
+    return torch.stack([V, -V], -1).flatten(-2)
+
+
+class CreluLinear(Linear):
+    """y = phi(x) W^T + b, for each replica its own W and b; W has twice as many columns as x."""
+
+    def __init__(self, replicas: int, wide_in: int, wide_out: int) -> None:
+        super().__init__(replicas, 2 * wide_in, wide_out)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(replica, batch, in) to (replica, batch, out)."""
+        return super().forward(crelu(x))
