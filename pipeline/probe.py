@@ -1,4 +1,4 @@
-"""Probe a trained net: gates, lesions, pruning, shuffles, estimation errors, speed."""
+"""Probe a trained net: gates, lesions, pruning, shuffles, estimation errors, paths, speed."""
 
 from pathlib import Path
 
@@ -20,8 +20,7 @@ def main(net: str) -> None:
     model = paths.model_file(spec.study, net)
     network, device = load_trained(spec, model)
     recipe = spec.settings.recipe
-    images = load(paths.data_folder(spec.dataset), spec.settings.data, recipe.pixels, device).test.first(settings.images)
-    subject = Subject(network, images, recipe.evaluation_batch)
+    split = load(paths.data_folder(spec.dataset), spec.settings.data, recipe.pixels, device)
     names: dict[str, object] = {"net": net, "digest": spec.digest, "seeds": list(range(spec.settings.seeds))}
     names["model"], digests = sha256(model.read_bytes())[:16], specs.probe_digests(net)
     with tqdm(PROBES.items(), desc=f"{spec.study}: probing {net}", unit="probe") as bar:
@@ -30,6 +29,8 @@ def main(net: str) -> None:
             if is_current(file, now):
                 continue
             bar.set_postfix_str(kind)
+            images = split.test.first(settings.images_for(kind))
+            subject = Subject(network, images, recipe.evaluation_batch, split.train)
             write_json(file, {**now, **rounded(probe(subject, settings))})
 
 

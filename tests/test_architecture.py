@@ -21,8 +21,8 @@ FORBIDDEN = {
     },
     "data": {"skipgate.nets", "skipgate.training", "skipgate.probes", "skipgate.results", "skipgate.behaviour"},
     "training": {"skipgate.probes", "skipgate.results", "skipgate.behaviour"},
-    "probes": {"skipgate.results", "skipgate.behaviour"},
-    "theory": {"skipgate.data", "skipgate.probes", "skipgate.results", "skipgate.behaviour", "pipeline"},
+    "probes": {"skipgate.theory", "skipgate.results", "skipgate.behaviour"},
+    "theory": {"skipgate.data", "skipgate.results", "skipgate.behaviour", "pipeline"},
     "results": {
         "torch",
         "skipgate.nets",

@@ -62,7 +62,7 @@ CASES = {
     "percents for fractions": (put("recipes", "digits-conv", "schedule", "at", [50, 75]), r"schedule: a fraction of at must be between 0 and 1, found 50"),
     "negative decay": (put("recipes", "digits-conv", "decay", "rate", -1), r"decay: rate must be between 0 and 1, found -1"),
     "nesterov without momentum": (put("recipes", "digits-conv", "optimiser", "momentum", 0), r"optimiser: nesterov needs a momentum above 0"),
-    "no orders": (put("probes", "usual", "prune_orders", 0), r"params\.probes\.usual: prune_orders must be above 0, found 0"),
+    "no orders": (put("probes", "usual", "prune", "orders", 0), r"params\.probes\.usual\.prune: orders must be above 0, found 0"),
     "unknown probes": (put("nets", "gated-2", "probes", "usal"), r"params\.nets\.gated-2\.probes: there is no 'usal'; did you mean 'usual'\?"),
     "fewer than no images": (put("recipes", "digits-dense", "images", -1), r"params\.recipes\.digits-dense: images must be between 0 and inf, found -1"),
     "a list for a kind": (put("bodies", "mlp-10", "kind", ["mlp"]), r"params\.bodies\.mlp-10\.kind: \['mlp'\] is not known"),

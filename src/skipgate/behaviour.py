@@ -18,10 +18,11 @@ from skipgate.files import Problem, read_json, rounded
 from skipgate.nets import gates
 from skipgate.nets.bodies import Plan, build, shallow
 from skipgate.nets.network import parameter_count
-from skipgate.params import Params, Probes
+from skipgate.params import Params
 from skipgate.probes import PROBES, TIMED
 from skipgate.probes.subject import Subject
 from skipgate.reader import plain, read
+from skipgate.settings import Probes
 from skipgate.specs import Settings, digest_of, resolve
 from skipgate.training.loop import begin, run_epoch
 from skipgate.training.schedules import milestones
@@ -49,8 +50,8 @@ def specify(params: Params, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _probe_digest(kind: str, subject: Subject, settings: Probes) -> str:
     """What decides one probe's result, given the weights: how it is set, and what it finds in the twin."""
-    found = PROBES[kind](subject, settings)
-    return digest_of(kind, settings, sorted(found) if kind in TIMED else rounded(found))
+    found, own = PROBES[kind](subject, settings), getattr(settings, kind, None)
+    return digest_of(kind, settings.images_for(kind), own, sorted(found) if kind in TIMED else rounded(found))
 
 
 def _kept(settings: Settings, fresh: dict[str, Any]) -> str | None:
@@ -94,7 +95,7 @@ def _twin(settings: Settings) -> tuple[Subject, dict[str, Any]]:
     # Rounded absolutely: the gradient of a bias before batch normalisation is 0 but for noise.
     norms = [round(float(p.detach().norm()), NORM_DECIMALS) for p in state.network.parameters()]
     trace = rounded({**state.history, "milestones": milestones(recipe), "norms": norms})
-    return Subject(state.network, split.test, TWIN_BATCH), trace
+    return Subject(state.network, split.test, TWIN_BATCH, split.train), trace
 
 
 def _made_up(settings: Settings) -> Split:

@@ -61,13 +61,14 @@ def losses(logits: Tensor, labels: Tensor) -> Tensor:
 
 @contextmanager
 def evaluating(network: nn.Module) -> Iterator[None]:
-    """Evaluation mode; the mode is restored."""
-    was_training = network.training
+    """Evaluation mode; the mode of every part is restored."""
+    training = [module for module in network.modules() if module.training]
     network.eval()
     try:
         yield
     finally:
-        network.train(was_training)
+        for module in training:
+            module.training = True
 
 
 @torch.no_grad()

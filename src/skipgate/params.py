@@ -8,7 +8,7 @@ from typing import Literal
 from skipgate import paths
 from skipgate.files import Problem, read_yaml
 from skipgate.reader import nearest, positive, read
-from skipgate.settings import Body, Dataset, GateChoice, Recipe
+from skipgate.settings import Body, Dataset, GateChoice, Probes, Recipe
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -28,22 +28,6 @@ class Net:
 
     def __post_init__(self) -> None:
         positive(seeds=self.seeds)
-
-
-@dataclass(frozen=True)
-class Probes:
-    """How much the probes draw."""
-
-    prune_orders: int
-    """Random orders of removing blocks, each shared by all seeds."""
-    shuffle_draws: int
-    images: int = 0
-    """Probe on the first so many test images only; 0 means all."""
-
-    def __post_init__(self) -> None:
-        positive(prune_orders=self.prune_orders)
-        if self.shuffle_draws < 2:
-            raise ValueError(f"shuffle_draws must be at least 2, found {self.shuffle_draws}: the first is the trained order")
 
 
 @dataclass(frozen=True)

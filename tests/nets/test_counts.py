@@ -5,7 +5,7 @@ import torch
 
 from skipgate.nets.bodies import Plan, build
 from skipgate.nets.network import parameter_count
-from skipgate.settings import Body, Dataset, Fleuret, GateChoice, Mlp, Resnet
+from skipgate.settings import Body, Crelu, Dataset, Fleuret, GateChoice, Mlp, Resnet
 from tests.toys import ONE, ZERO
 
 MNIST = Dataset("digits", (1, 28, 28), 10, 255, 10000, "")
@@ -24,6 +24,7 @@ def count(body: Body, data: Dataset, T: GateChoice = ONE, C: GateChoice = ONE) -
     ("body", "data", "parameters"),
     [
         (Fleuret("fleuret"), MNIST, 117_802),
+        (Crelu("crelu", depth=10), MNIST, 784 * 50 + 50 + 10 * (2 * 50 * 50 + 50) + 50 * 10 + 10),
         (WIDE_3_4, CIFAR, 4_298_970),
         (WIDE_4_10, CIFAR, 36_479_194),
         (Resnet("resnet", blocks=18, order="post"), CIFAR, 1_727_962),  # ResNet-110 with option A: "1.7M"

@@ -6,16 +6,15 @@ import torch
 from skipgate.evaluation import Images
 from skipgate.nets.surgery import arranged, closed, one_closed
 from skipgate.nets.weights import to_list
-from skipgate.params import Probes
 from skipgate.probes import PROBES
-from skipgate.probes.gates import gate_means
-from skipgate.probes.shuffle import swapped
+from skipgate.probes.gates import Watched, gate_means
+from skipgate.probes.shuffle import placed, swapped
 from skipgate.probes.subject import Subject
-from skipgate.settings import GateChoice, Mlp
+from skipgate.settings import GateChoice, Mlp, Probes, Pruning, Shuffling
 from skipgate.training.streams import stream
 from tests.toys import CONV, MLP, ONE, ZERO, images, network
 
-SETTINGS = Probes(prune_orders=2, shuffle_draws=4)
+SETTINGS = Probes(prune=Pruning(2, 5), shuffle=Shuffling(4))
 DEEP = Mlp("mlp", depth=8, width=6)
 
 
@@ -24,7 +23,7 @@ def subject(body=DEEP, T=ONE, C=ONE) -> Subject:
     x = images(20)[0]
     answers = made(x.expand(2, *x.shape)).argmax(-1)
     # The first replica's own answers are the labels, so that it makes no mistake as long as it is whole.
-    return Subject(made, Images(x, answers[0]), 7)
+    return Subject(made, Images(x, answers[0]), 7, Images(x[:5], answers[0][:5]))
 
 
 @pytest.mark.parametrize("pair", [(ONE, ZERO), (ONE, ONE), (GateChoice("scalar"), ONE), (GateChoice("survival"), ONE)])
@@ -59,7 +58,7 @@ def test_pruning_goes_from_whole_to_shortcuts_only():
     result = PROBES["prune"](case, SETTINGS)
     with closed(case.network, torch.ones(4, 2, dtype=torch.bool)):
         none_left = case.errors()
-    for order in [*result["random"], result["smallest"]]:
+    for order in [*result["random"], result["smallest"], result["response"], result["greedy"]]:
         assert len(order) == 5
         assert order[0] == case.errors()
         assert order[-1] == none_left
@@ -87,7 +86,39 @@ def test_shuffles_begin_with_the_trained_order_and_stay_within_stages():
 
 
 def test_a_network_without_movable_blocks_has_no_shuffles():
-    assert PROBES["shuffle"](subject(Mlp("mlp", depth=2, width=6)), SETTINGS) == {"swaps": [], "tau": [], "errors": []}
+    none = {"tau": [], "errors": []}
+    result = PROBES["shuffle"](subject(Mlp("mlp", depth=2, width=6)), SETTINGS)
+    assert result == {"swaps": [], **none, "full": none, "reversed": none}
+
+
+def test_reversed_stages_keep_what_cannot_move():
+    assert placed(6, [[0, 1, 2], [4, 5]], [[2, 1, 0], [1, 0]]) == [2, 1, 0, 3, 5, 4]
+    case = subject()
+    result = PROBES["shuffle"](case, SETTINGS)
+    assert result["reversed"]["tau"] == [-1]
+    with arranged(case.network, [3, 2, 1, 0]):
+        assert result["reversed"]["errors"] == [case.errors()]
+    assert len(result["full"]["tau"]) == SETTINGS.shuffle.draws // 4
+
+
+def test_the_spread_of_gates_by_hand():
+    """Gates of 0.05 for the first image and 0.95 for the second are half low for a sample, and no unit is so on average."""
+    watched = Watched(1)
+    watched.add(2, torch.tensor([[[0.05, 0.05], [0.95, 0.95]]], dtype=torch.float64))
+    spread = watched.spread()
+    assert watched.mean().tolist() == [0.5]
+    assert (spread["low"].tolist(), spread["quiet"].tolist()) == ([0.5], [0.0])
+    assert [i for i, share in enumerate(spread["bins"].flatten().tolist()) if share] == [1, 19]
+    assert Watched(1, 5, torch.ones(1, 1)).spread() is None
+
+
+def test_only_gates_that_look_at_the_sample_have_a_spread():
+    assert PROBES["gates"](subject(T=GateChoice("scalar")), SETTINGS)["spread"] == {}
+    highway = PROBES["gates"](subject(T=GateChoice("sigmoid"), C=GateChoice("coupled")), SETTINGS)["spread"]
+    for gate in ("T", "C"):
+        shares = torch.tensor(highway[gate]["bins"])
+        assert shares.shape == (4, 20, 2)
+        assert torch.allclose(shares.sum(1), torch.ones(4, 2))
 
 
 def test_gate_values_are_means_over_images_and_units():

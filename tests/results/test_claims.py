@@ -55,6 +55,30 @@ def test_swapping_gated_and_residual_turns_the_answer_round(study):
         assert claims.judge("gated-beats-residual-mnist", told, study).answer == answer
 
 
+SPREAD = (0.0, 0.1, -0.1, 0.05, 0.02)
+
+
+@pytest.mark.parametrize(("by", "answer"), [("halvings", "holds"), ("removed", "fails")])
+def test_paths_or_blocks_are_what_errors_follow(study, by, answer):
+    for result in study.results.values():
+        part = result.parts["paths"]
+        counts = part["removed"] if by == "removed" else [m + c for m, c in zip(part["removed"], part["cut"], strict=True)]
+        part["errors"] = [[10 * n + s * number for s in SPREAD] for number, n in enumerate(counts)]
+    assert claims.judge("paths-removed", papers.Claim("", ""), study).answer == answer
+
+
+@pytest.mark.parametrize(("factor", "answer"), [(0.1, "holds"), (10.0, "fails")])
+def test_short_paths_or_long_ones_carry_the_gradient(study, factor, answer):
+    """With a factor a for each block passed, lengths follow a binomial law with the share a / (1 + a)."""
+    for result in study.results.values():
+        rows = range(len(result.parts["paths"]["norm"]))
+        result.parts["paths"]["norm"] = [[(factor + factor * s / 100) ** length for s in SPREAD] for length in rows]
+    outcome = claims.judge("shallow-paths-gradient", papers.Claim("", ""), study)
+    assert outcome.answer == answer
+    deep = next(part for part in outcome.parts if part.name.startswith("residual-50"))
+    assert deep.mean == pytest.approx(8 - 25 * factor / (1 + factor), rel=0.01)
+
+
 def test_a_claim_waits_for_all_its_nets(study):
     del study.results["gated-50"]
     outcome = claims.judge("k-falls-with-depth", papers.Claim("", ""), study)

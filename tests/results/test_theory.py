@@ -46,7 +46,7 @@ def test_every_link_leads_to_a_file_and_every_part_is_linked(project):
     assert all((Path("reports") / target).is_file() for target in targets)
     assert {f"../results/theory/{part}.json" for part in PARTS} < targets
     assert {target for target in targets if target.endswith(".png")} == {
-        f"figures/theory/{name}.png" for name in ("distances", "loss", "paths")
+        f"figures/theory/{name}.png" for name in ("distances", "loss", "paths", "shattered")
     }
 
 
@@ -98,6 +98,7 @@ def test_computable_claims_follow_the_results(project):
     edit("linear", lambda value: value["looks-linear"].update({"sum": [0.1]}))
     edit("slices", lambda value: value["deviations"].update({"layer output is the mix": 0.1}))
     edit("mixes", lambda value: value["cases"]["equal"].update({"grid variance": [0.0]}))
+    edit("shattered", lambda value: value["networks"].update({"residual": value["networks"]["plain"][::-1]}))
     assert {told["answer"] for told in judged().plain()["claims"].values()} == {"fails"}
 
 

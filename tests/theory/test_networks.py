@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from skipgate.nets import surgery
+from skipgate.nets.crelu import crelu, looking_linear
 from skipgate.theory import epsilon, linear, slices
 from skipgate.theory.fresh import IMAGES, settled
 
@@ -40,9 +41,9 @@ def test_unit_weights_are_an_identity_only_without_normalisation(along_k):
 
 def test_crelu_and_its_weights_stand_as_the_lecture_lays_them_out():
     x, V = torch.tensor([[1.0, -2.0]]), torch.tensor([[3.0, 4.0]])
-    assert linear.crelu(x).tolist() == [[1, 0, 0, 2]]
-    assert linear.looking_linear(V).tolist() == [[3, -3, 4, -4]]
-    assert linear.network([linear.looking_linear(V)], x).tolist() == [[-5]]
+    assert crelu(x).tolist() == [[1, 0, 0, 2]]
+    assert looking_linear(V).tolist() == [[3, -3, 4, -4]]
+    assert linear.network([looking_linear(V)], x).tolist() == [[-5]]
 
 
 def test_looks_linear_networks_are_linear_and_ordinary_ones_are_not():

@@ -31,6 +31,13 @@ def shut(block: Block, mask: Tensor) -> Iterator[None]:
         block.T.shut = before
 
 
+def bypass(block: Block, x: Tensor) -> Tensor:
+    """What the block gives when it is closed."""
+    with shut(block, torch.ones(len(x), dtype=torch.bool, device=x.device)):
+        y: Tensor = block(x)
+    return y
+
+
 def none_closed(network: Network) -> Tensor:
     """The mask (block, replica) that closes nothing."""
     return torch.zeros(len(network.blocks), network.replicas, dtype=torch.bool)

@@ -3,9 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from skipgate.params import Probes
-from skipgate.probes import estimation, gates, lesion, prune, shuffle, speed
+from skipgate.evaluation import Images
+from skipgate.probes import estimation, gates, lesion, paths, prune, shuffle, speed
+from skipgate.probes.adopt import adopt
 from skipgate.probes.subject import Subject
+from skipgate.settings import Probes
+
+__all__ = ["PROBES", "TIMED", "Images", "Probe", "Probes", "Subject", "adopt"]
 
 Probe = Callable[[Subject, Probes], dict[str, Any]]
 
@@ -15,6 +19,7 @@ PROBES: dict[str, Probe] = {
     "prune": prune.probe,
     "shuffle": shuffle.probe,
     "estimation": estimation.probe,
+    "paths": paths.probe,
     "speed": speed.probe,
 }
 """Each result is plain: numbers as [..., seed], keyed by what they are."""

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from skipgate.evaluation import evaluating
-from skipgate.params import Probes
 from skipgate.probes.subject import Subject
+from skipgate.settings import Probes
 
 
 @torch.no_grad()

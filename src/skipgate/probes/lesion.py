@@ -3,9 +3,9 @@
 from typing import Any
 
 from skipgate.nets.surgery import none_closed, one_closed
-from skipgate.params import Probes
 from skipgate.probes.subject import Subject
 from skipgate.probes.walk import with_closed
+from skipgate.settings import Probes
 
 
 def probe(subject: Subject, _: Probes) -> dict[str, Any]:

@@ -6,29 +6,84 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from skipgate.nets.surgery import none_closed
-from skipgate.params import Probes
+from skipgate.evaluation import Tally, evaluating
+from skipgate.nets.surgery import bypass, none_closed
+from skipgate.probes.estimation import Moments
 from skipgate.probes.gates import gate_means
 from skipgate.probes.subject import Subject
 from skipgate.probes.walk import Walk, with_closed
+from skipgate.settings import Probes
 from skipgate.training.streams import stream
 
 
 def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
-    """Error in % after removing 0, 1, ... blocks: at random as [order][removed][seed], smallest gate first as [removed][seed].
+    """Error in % after removing 0, 1, ... blocks, at random as [order][removed][seed], by a rule as [removed][seed].
 
-    Where all gates of a network are equal there is no smallest, and `smallest` is null.
+    The rules: smallest gate first, smallest response first, and greedily, each time the block without which the network makes
+    the fewest mistakes on training images. A rule is null where it has nothing to go by, such as gates that are all equal.
     """
     network = subject.network
     count = len(network.blocks)
-    drawn = [torch.randperm(count, generator=stream(draw, "prune")) for draw in range(settings.prune_orders)]
-    orders = [order.unsqueeze(1).expand(-1, network.replicas) for order in drawn]
-    strength = gate_means(subject, [block.T for block in network.blocks])
-    tied = bool((strength == strength[0]).all())
-    if not tied:
-        orders.append(strength.argsort(dim=0, stable=True))
-    errors = _errors(subject, orders)
-    return {"random": errors[: settings.prune_orders], "smallest": None if tied else errors[-1]}
+    drawn = [torch.randperm(count, generator=stream(draw, "prune")) for draw in range(settings.prune.orders)]
+    random = [order.unsqueeze(1).expand(-1, network.replicas) for order in drawn]
+    rules = {
+        "smallest": _ranked(gate_means(subject, [block.T for block in network.blocks])),
+        "response": _ranked(response_norms(subject)),
+        "greedy": greedy(subject, settings.prune.greedy_images),
+    }
+    known = {name: order for name, order in rules.items() if order is not None}
+    errors = _errors(subject, [*random, *known.values()])
+    by_rule = dict(zip(known, errors[len(random) :], strict=True))
+    return {"random": errors[: len(random)], **{name: by_rule.get(name) for name in rules}}
+
+
+@torch.no_grad()
+def response_norms(subject: Subject) -> Tensor:
+    """How much each block adds to its shortcut, as the mean norm over images, (block, replica)."""
+    network = subject.network
+    means = [Moments() for _ in network.blocks]
+    with evaluating(network):
+        for x, _labels in subject.batches():
+            h = network.stem(x)
+            for block, mean in zip(network.blocks, means, strict=True):
+                y = block(h)
+                mean.add((y - bypass(block, h)).flatten(2).norm(dim=2, keepdim=True))
+                h = y
+    return torch.stack([mean.mean() for mean in means])
+
+
+def greedy(subject: Subject, images: int) -> Tensor | None:
+    """The order (step, replica) that removes, each time, the block whose absence costs the fewest mistakes.
+
+    Of several such blocks it is the one whose absence gives the smallest loss.
+    """
+    if not images or subject.held is None:
+        return None
+    network = subject.network
+    chooser = Subject(network, subject.held.first(images), subject.batch)
+    masks, order = none_closed(network), []
+    for left in range(len(network.blocks), 0, -1):
+        open_blocks = (~masks).T.nonzero()[:, 1].view(network.replicas, left)
+        tallies = chooser.tallies_of([with_closed(_without(masks, open_blocks[:, i])) for i in range(left)])
+        wrong, loss = (torch.stack(found).nan_to_num(torch.inf) for found in zip(*map(_costs, tallies), strict=True))
+        choice = torch.where(wrong == wrong.min(0).values, loss, torch.inf).argmin(0)
+        order.append(open_blocks.gather(1, choice.unsqueeze(1)).squeeze(1))
+        masks = _without(masks, order[-1])
+    return torch.stack(order)
+
+
+def _costs(tally: Tally) -> tuple[Tensor, Tensor]:
+    return tally.errors(), tally.mean_loss()
+
+
+def _ranked(strength: Tensor) -> Tensor | None:
+    """Blocks from the weakest to the strongest, (step, replica); None where all are equal."""
+    return None if bool((strength == strength[0]).all()) else strength.argsort(dim=0, stable=True)
+
+
+def _without(masks: Tensor, blocks: Tensor) -> Tensor:
+    """The masks with one more block closed in each replica."""
+    return masks.scatter(0, blocks.unsqueeze(0), True)
 
 
 def _errors(subject: Subject, orders: Sequence[Tensor]) -> list[list[list[float]]]:
@@ -41,6 +96,6 @@ def _errors(subject: Subject, orders: Sequence[Tensor]) -> list[list[list[float]
 def _walks(order: Tensor, masks: Tensor) -> list[Walk]:
     walks = [with_closed(masks)]
     for step in order:
-        masks = masks.scatter(0, step.unsqueeze(0), True)
+        masks = _without(masks, step)
         walks.append(with_closed(masks))
     return walks

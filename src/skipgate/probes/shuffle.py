@@ -1,14 +1,15 @@
 """Shuffles: the error after blocks trade places within their stage (Veit et al. 2016, in unrolled section 2)."""
 
+import itertools
 from typing import Any
 
 import torch
 from scipy.stats import kendalltau
 
 from skipgate.nets.network import Network
-from skipgate.params import Probes
 from skipgate.probes.subject import Subject
 from skipgate.probes.walk import in_order
+from skipgate.settings import Probes
 from skipgate.training.streams import stream
 
 
@@ -16,15 +17,37 @@ def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     """Kendall's tau of each drawn order with the trained one as [draw], and the errors in % as [draw][seed].
 
     The draws make from no swap to as many swaps as there are movable blocks, with more draws near the trained order, where
-    the error changes most; a network in which nothing can move has no draws.
+    the error changes most. `full` has whole shuffles, and `reversed` each stage from its end to its beginning. A network in
+    which nothing can move has none of them.
     """
     network = subject.network
-    groups = _movable(network)
-    movable, last = sum(map(len, groups)), settings.shuffle_draws - 1
-    swaps = [round(movable * (draw / last) ** 2) for draw in range(settings.shuffle_draws)] if groups else []
-    orders = [swapped(len(network.blocks), groups, count, stream(draw, "shuffle")) for draw, count in enumerate(swaps)]
-    taus = [float(kendalltau(range(len(order)), order).statistic) for order in orders]
-    return {"swaps": swaps, "tau": taus, "errors": subject.errors_of([in_order(network, order) for order in orders])}
+    groups, count = _movable(network), len(network.blocks)
+    movable, last = sum(map(len, groups)), settings.shuffle.draws - 1
+    swaps = [round(movable * (draw / last) ** 2) for draw in range(settings.shuffle.draws)] if groups else []
+    dice = [stream(draw, "full shuffle") for draw in range(settings.shuffle.draws // 4 if groups else 0)]
+    orders = {
+        "swapped": [swapped(count, groups, times, stream(draw, "shuffle")) for draw, times in enumerate(swaps)],
+        "full": [placed(count, groups, [torch.randperm(len(g), generator=die).tolist() for g in groups]) for die in dice],
+        "reversed": [placed(count, groups, [list(range(len(g)))[::-1] for g in groups])] if groups else [],
+    }
+    errors = iter(subject.errors_of([in_order(network, order) for kind in orders.values() for order in kind]))
+    found = {
+        kind: {
+            "tau": [float(kendalltau(range(count), order).statistic) for order in drawn],
+            "errors": list(itertools.islice(errors, len(drawn))),
+        }
+        for kind, drawn in orders.items()
+    }
+    return {"swaps": swaps, **found.pop("swapped"), **found}
+
+
+def placed(count: int, groups: list[list[int]], permutations: list[list[int]]) -> list[int]:
+    """The order in which each group's blocks stand as its permutation says."""
+    order = list(range(count))
+    for group, permutation in zip(groups, permutations, strict=True):
+        for place, source in zip(group, permutation, strict=True):
+            order[place] = group[source]
+    return order
 
 
 def swapped(count: int, groups: list[list[int]], swaps: int, die: torch.Generator) -> list[int]:

@@ -4,12 +4,14 @@ import time
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
 
 from skipgate.evaluation import evaluating
-from skipgate.params import Probes
 from skipgate.probes.gates import gate_means
 from skipgate.probes.subject import Subject
 from skipgate.probes.walk import in_order, outputs
+from skipgate.settings import Probes
 
 ROUNDS = 5
 
@@ -18,7 +20,8 @@ ROUNDS = 5
 def probe(subject: Subject, _: Probes) -> dict[str, Any]:
     """Without 0, a quarter, half and three quarters of the blocks that keep the shape, those with the smallest gates first.
 
-    `seconds` is the best of a few rounds for one batch of all replicas together, `bytes` what one replica's weights take.
+    `seconds` is the best of a few rounds for one batch of all replicas together, `bytes` what one replica's weights take,
+    `parameters` how many they are, and `flops` what its maps take for one image, a multiplication and an addition being two.
     """
     network = subject.network
     strength = gate_means(subject, [block.T for block in network.blocks]).mean(1)
@@ -31,17 +34,38 @@ def probe(subject: Subject, _: Probes) -> dict[str, Any]:
         for _round in range(ROUNDS):
             for number, order in enumerate(kept):
                 seconds[number] = min(seconds[number], _seconds(subject, order, x))
-    return {"removed": removed, "images": x.shape[1], "seconds": seconds, "bytes": [_bytes(subject, order) for order in kept]}
+        flops = _flops(subject, x[:, :1])
+    sizes = [_sizes(subject, order) for order in kept]
+    return {
+        "removed": removed,
+        "images": x.shape[1],
+        "seconds": seconds,
+        "bytes": [size for _, size in sizes],
+        "parameters": [count for count, _ in sizes],
+        "flops": [flops[-1] + sum(flops[i] for i in order) for order in kept],
+    }
 
 
-def _seconds(subject: Subject, order: list[int], x: torch.Tensor) -> float:
+def _seconds(subject: Subject, order: list[int], x: Tensor) -> float:
     start = time.perf_counter()
     for _ in outputs(subject.network, [in_order(subject.network, order)], x):
         pass
     return time.perf_counter() - start
 
 
-def _bytes(subject: Subject, order: list[int]) -> int:
+def _sizes(subject: Subject, order: list[int]) -> tuple[int, int]:
+    """Numbers and bytes of one replica's weights without the blocks that are not in `order`."""
     network = subject.network
-    parts = [network.stem, *(network.blocks[i] for i in order), network.head]
-    return sum(p.numel() * p.element_size() for part in parts for p in part.parameters()) // network.replicas
+    gone = {id(p) for i, block in enumerate(network.blocks) if i not in order for p in block.parameters()}
+    left = [p for p in network.parameters() if id(p) not in gone]
+    return tuple(sum(sizes) // network.replicas for sizes in zip(*((p.numel(), p.nbytes) for p in left), strict=True))
+
+
+def _flops(subject: Subject, x: Tensor) -> list[int]:
+    """For one image: of each block, and at the end of all the rest."""
+    network, found, h = subject.network, [], x
+    for part in (network.stem, *network.blocks, network.head):
+        with FlopCounterMode(display=False) as counter:
+            h = part(h)
+        found.append(counter.get_total_flops() // network.replicas)
+    return [*found[1:-1], found[0] + found[-1]]

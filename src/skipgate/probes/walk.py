@@ -1,7 +1,7 @@
 """Many variants of one network at the price of a few: what variants have in common is computed once.
 
-A variant is a walk through the network's blocks: which block comes next, and in which replicas it is closed. Sorted, walks that
-begin alike stand side by side, so each takes up the activations of the one before it at the first step where they part.
+A variant is a walk through the network's blocks: which block comes next, and in what state. Sorted, walks that begin alike
+stand side by side, so each takes up the activations of the one before it at the first step where they part.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,22 +10,30 @@ from itertools import takewhile
 import torch
 from torch import Tensor
 
+from skipgate.nets.block import Block
 from skipgate.nets.network import Network
-from skipgate.nets.surgery import shut
+from skipgate.nets.surgery import bypass, shut
 
-Step = tuple[int, tuple[bool, ...]]
-"""The place of a block in the trained network, and for each replica whether it is its shortcut there."""
+OPEN, CLOSED, CUT = 0, 1, 2
+"""A block as it was trained; as its shortcut; and without its shortcut, which it is in all replicas or in none."""
+Step = tuple[int, tuple[int, ...]]
+"""The place of a block in the trained network, and its state in each replica."""
 Walk = tuple[Step, ...]
 
 
 def in_order(network: Network, order: Sequence[int]) -> Walk:
     """The blocks of `order`, all open."""
-    return tuple((place, (False,) * network.replicas) for place in order)
+    return tuple((place, (OPEN,) * network.replicas) for place in order)
+
+
+def in_states(network: Network, states: Sequence[int]) -> Walk:
+    """All blocks in their places, each in one state in all replicas."""
+    return tuple((place, (state,) * network.replicas) for place, state in enumerate(states))
 
 
 def with_closed(masks: Tensor) -> Walk:
     """All blocks in their places, closed where `masks` (block, replica) says so."""
-    return tuple(enumerate(map(tuple, masks.tolist())))
+    return tuple(enumerate(map(tuple, masks.long().tolist())))
 
 
 def outputs(network: Network, walks: Sequence[Walk], x: Tensor) -> Iterator[tuple[int, Tensor]]:
@@ -36,8 +44,13 @@ def outputs(network: Network, walks: Sequence[Walk], x: Tensor) -> Iterator[tupl
         walk = walks[number]
         pairs = zip(trail, walk, strict=False)
         del trail[sum(1 for _ in takewhile(lambda pair: pair[0][0] == pair[1], pairs)) :]
-        for place, closed in walk[len(trail) :]:
+        for place, states in walk[len(trail) :]:
             h = trail[-1][1] if trail else first
-            with shut(blocks[place], torch.tensor(closed, device=h.device)):
-                trail.append(((place, closed), blocks[place](h)))
+            trail.append(((place, states), _through(blocks[place], states, h)))
         yield number, network.head(trail[-1][1] if trail else first)
+
+
+def _through(block: Block, states: tuple[int, ...], h: Tensor) -> Tensor:
+    with shut(block, torch.tensor(states, device=h.device) == CLOSED):
+        y: Tensor = block(h)
+    return y - bypass(block, h) if CUT in states else y

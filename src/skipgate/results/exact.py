@@ -5,7 +5,7 @@ from typing import Any
 
 from skipgate import paths
 from skipgate.files import Problem, read_json
-from skipgate.results.evidence import Outcome
+from skipgate.results.evidence import Outcome, decide, paired
 from skipgate.results.judgement import JudgedClaim, JudgedTable, Judgement
 from skipgate.results.papers import Cell, Paper, Table
 from skipgate.results.statistics import Estimate
@@ -14,6 +14,8 @@ from skipgate.results.verdicts import Verdict, Word
 Theory = dict[str, Any]
 ROUNDING = 1e-9
 """What counts as 0 in computations with 64 bits."""
+WHITE = 0.1
+"""A correlation below this is taken for that of white noise."""
 
 
 def judge_theory(papers: dict[str, Paper]) -> Judgement:
@@ -80,9 +82,25 @@ def _looks_linear(found: Theory) -> Outcome:
     )
 
 
+def _shattered(found: Theory) -> Outcome:
+    """Neighbouring points of the line, network by network."""
+    depths, curves = found["depths"], {name: [rows[0] for rows in found["networks"][name]] for name in ("plain", "residual")}
+    plain, residual = curves["plain"], curves["residual"]
+    parts = [
+        paired(f"plain, d = {depths[0]} above d = {depths[-1]}", plain[0], plain[-1], ""),
+        paired(f"plain, d = {depths[-1]}, less than {WHITE:g}", [WHITE] * len(plain[-1]), list(map(abs, plain[-1])), ""),
+        *(
+            paired(f"residual above plain, d = {depth}", a, b, "")
+            for depth, a, b in zip(depths[1:], residual[1:], plain[1:], strict=True)
+        ),
+    ]
+    return decide(parts, [])
+
+
 CLAIMS: dict[str, tuple[str, Callable[[Theory], Outcome]]] = {
     "strict-zero": ("epsilon", _strict_zero),
     "surface-slices": ("slices", _slices),
     "optimal-combination": ("mixes", _combination),
     "looks-linear": ("linear", _looks_linear),
+    "shattered-gradients": ("shattered", _shattered),
 }

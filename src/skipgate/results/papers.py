@@ -67,6 +67,8 @@ class Claim:
     where: str
     needs: str = ""
     """What it takes to decide the claim, where this project has not got it yet."""
+    deviation: str = ""
+    """What the networks that decide it here have instead of the source's; registered before they were looked at."""
 
 
 @dataclass(frozen=True)

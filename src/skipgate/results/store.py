@@ -8,7 +8,7 @@ from skipgate.files import Problem, read_json
 from skipgate.params import Params
 from skipgate.reader import nearest
 
-KINDS = ("train", "run", "gates", "lesion", "prune", "shuffle", "estimation", "speed")
+KINDS = ("train", "run", "gates", "lesion", "prune", "shuffle", "estimation", "paths", "speed")
 
 Rule = Literal["last", "best"]
 """Which epoch a number is read at; the papers name none."""

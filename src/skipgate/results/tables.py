@@ -14,6 +14,11 @@ from skipgate.results.store import Result, Study
 from skipgate.results.verdicts import Verdict
 from skipgate.specs import Spec
 
+RULES = {
+    "smallest": "half removed, smallest gate first",
+    "response": "smallest response first",
+    "greedy": "greedily",
+}
 SHARES = ("0%", "25%", "50%", "75%")
 """Of the blocks that keep the shape; what `probes/speed` measures."""
 
@@ -81,7 +86,8 @@ def answers(judgement: Judgement) -> str:
     """The papers' sentences, what the runs say to each, and by how much."""
     rows: list[dict[str, object]] = [
         {
-            "claim": f"**{judged.name}**: {judged.claim.says}",
+            "claim": f"**{judged.name}**: {judged.claim.says}"
+            + (f" (Ours: {how}.)" if (how := judged.claim.deviation) else ""),
             "where": f"{judged.paper}, {judged.claim.where}",
             "answer": f"**{judged.outcome.answer}**",
             "margins by seed: mean ± 90% interval; above 0 where the claim is right": str(judged.outcome),
@@ -100,7 +106,7 @@ def probes(study: Study) -> str:
         without = [e.mean for e in map(estimate, lesion["without"]) if e is not None]
         half = (len(lesion["without"]) + 1) // 2
         at_random = [error for order in prune["random"] for error in order[half]]
-        smallest = prune["smallest"][half] if prune["smallest"] else []
+        by_rule = {rule: prune[rule][half] if prune[rule] else [] for rule in RULES}
         pairs = zip(shuffle["tau"], shuffle["errors"], strict=True)
         shuffled = [error for tau, errors in pairs if tau < 1 for error in errors]
         rows.append(
@@ -110,8 +116,9 @@ def probes(study: Study) -> str:
                 "one block removed: median": _linked(f"{median(without):.2f}" if without else "diverged", result, "lesion"),
                 "worst": _linked(f"{max(without):.2f}" if without else "diverged", result, "lesion"),
                 "half removed at random": _mean(at_random, result, "prune"),
-                "half removed, smallest gate first": _mean(smallest, result, "prune"),
+                **{title: _mean(by_rule[rule], result, "prune") for rule, title in RULES.items()},
                 "shuffled": _mean(shuffled, result, "shuffle"),
+                "reversed": _mean([error for errors in shuffle["reversed"]["errors"] for error in errors], result, "shuffle"),
             }
         )
     return markdown(rows)
@@ -130,12 +137,38 @@ def speed(study: Study) -> str:
     rows: list[dict[str, object]] = []
     for net, result in study.results.items():
         part = result.parts["speed"]
-        row: dict[str, object] = {"net": f"`{net}`"}
-        for share, removed, seconds, size_of in zip(SHARES, part["removed"], part["seconds"], part["bytes"], strict=True):
-            each = 1000000 * seconds / part["images"] / result.spec.settings.seeds
-            row[f"{share} removed"] = _linked(f"{each:.1f} µs, {size_of / 1000:.0f} kB ({removed} blocks)", result, "speed")
-        rows.append(row)
+        prune = result.parts["prune"]["smallest"] or result.parts["prune"]["response"]
+        for i, (share, removed) in enumerate(zip(SHARES, part["removed"], strict=True)):
+            each = 1000000 * part["seconds"][i] / part["images"] / result.spec.settings.seeds
+            rows.append(
+                {
+                    "net": f"`{net}`" if i == 0 else "",
+                    "removed": f"{share}, {removed} blocks",
+                    "test error (%)": _mean(prune[removed] if prune else [], result, "prune"),
+                    "parameters": _linked(f"{part['parameters'][i]:,}", result, "speed"),
+                    "weights (kB)": f"{part['bytes'][i] / 1000:.0f}",
+                    "kFLOP": _linked(f"{part['flops'][i] / 1000:,.0f}", result, "speed"),
+                    "time (µs)": _linked(f"{each:.1f}", result, "speed"),
+                }
+            )
     return markdown(rows)
+
+
+def sample_gates(study: Study) -> str:
+    """Gates that depend on the sample: how sparse they are for one, and on average."""
+    rows: list[dict[str, object]] = [
+        {
+            "net": f"`{net}`",
+            "gate": gate,
+            **{
+                title: _mean([100 * v for block in spread[key] for v in block], result, "gates")
+                for key, title in (("low", "values below 0.1 (%)"), ("quiet", "units whose mean is (%)"))
+            },
+        }
+        for net, result in study.results.items()
+        for gate, spread in result.parts["gates"]["spread"].items()
+    ]
+    return markdown(rows) if rows else ""
 
 
 def ablations(study: Study) -> str:

@@ -1,6 +1,7 @@
 """How a net may be built and trained: the values of `params.yaml`, as frozen dataclasses that say what they mean."""
 
 from skipgate.settings.bodies import Body, Crelu, Fleuret, GateChoice, Init, Mlp, Norm, Resnet
+from skipgate.settings.probing import Estimating, PathSampling, Probes, Pruning, Shuffling
 from skipgate.settings.recipes import Augment, Constant, Dataset, Decay, Fractions, Nadam, Pixels, Recipe, Sgd, Steps
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "Crelu",
     "Dataset",
     "Decay",
+    "Estimating",
     "Fleuret",
     "Fractions",
     "GateChoice",
@@ -17,9 +19,13 @@ __all__ = [
     "Mlp",
     "Nadam",
     "Norm",
+    "PathSampling",
     "Pixels",
+    "Probes",
+    "Pruning",
     "Recipe",
     "Resnet",
     "Sgd",
+    "Shuffling",
     "Steps",
 ]

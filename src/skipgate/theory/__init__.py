@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from skipgate.theory import counts, epsilon, linear, mixes, paths, sdi, slices
+from skipgate.theory import counts, epsilon, linear, mixes, paths, sdi, shattered, slices
 
 STUDIES: dict[str, Callable[[], dict[str, Any]]] = {
     "sdi": sdi.study,
@@ -15,6 +15,7 @@ STUDIES: dict[str, Callable[[], dict[str, Any]]] = {
     "epsilon": epsilon.study,
     "paths": paths.study,
     "counts": counts.study,
+    "shattered": shattered.study,
 }
 """Each result is plain, and keyed by what the numbers are."""
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from skipgate.nets.bodies import Plan, build
 from skipgate.nets.network import Network
 from skipgate.nets.weights import initialise
-from skipgate.settings import Dataset, GateChoice, Mlp
+from skipgate.settings import Body, Dataset, GateChoice
 from skipgate.training.streams import streams
 
 ONE, ZERO = GateChoice("constant"), GateChoice("constant", {"value": 0.0})
@@ -29,7 +29,7 @@ class Recipe:
     purpose: str = "theory"
 
 
-def fresh(body: Mlp, recipe: Recipe) -> Network:
+def fresh(body: Body, recipe: Recipe) -> Network:
     """The network in float64, as it is evaluated; equal purposes draw equal weights where the maps are the same."""
     network = build(body, Plan(recipe.T, recipe.C, IMAGES, recipe.replicas)).double()
     initialise(network, body.init, streams(range(recipe.replicas), recipe.purpose))

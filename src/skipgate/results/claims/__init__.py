@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from skipgate.results.claims import blocks, discards, gating
+from skipgate.results.claims import blocks, discards, gating, routes
 from skipgate.results.claims.nets import Found, Waiting
 from skipgate.results.evidence import Outcome, decide
 from skipgate.results.papers import Claim
@@ -23,6 +23,8 @@ TESTS: dict[str, Callable[[Study], Found]] = {
     "shuffle-smooth": blocks.shuffle_smooth,
     "estimation-error-zero-mean": blocks.estimation_mean,
     "estimation-std-falls": blocks.estimation_deviation,
+    "paths-removed": routes.paths_removed,
+    "shallow-paths-gradient": routes.shallow_paths,
     "discards-late-layers": discards.discards_late,
     "lossless-removal": discards.lossless_removal,
     "same-accuracy-fewer-layers": discards.same_accuracy,

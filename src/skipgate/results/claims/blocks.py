@@ -3,11 +3,10 @@
 import numpy as np
 from scipy import stats
 
-from skipgate.results.claims.nets import GUESSING, Found, deepest
-from skipgate.results.evidence import above, paired
+from skipgate.results.claims.nets import GUESSING, Found, deepest, each_with_shortcuts
+from skipgate.results.evidence import Part, above, paired
 from skipgate.results.store import Result, Study
 
-FAMILIES = ("residual", "gated", "highway")
 MILD = 1.0
 """An error that grows by fewer points has barely changed."""
 SMOOTH, FALLING = 0.7, 0.9
@@ -16,20 +15,18 @@ SMALL = 0.1
 """A mean error below this share of the output's own spread is close to 0."""
 
 
-def _with_shortcuts(study: Study) -> list[Result]:
-    return [result for kind in FAMILIES if (result := deepest(study, kind, learnt=True))]
-
-
 def lesion_mild(study: Study) -> Found:
     """The median block costs little; the first costs more than the median."""
-    found = _with_shortcuts(study)
-    parts = []
-    for result in found:
+
+    def parts(result: Result) -> list[Part]:
         lost = np.array(result.parts["lesion"]["without"], dtype=float) - np.array(result.parts["lesion"]["whole"], dtype=float)
         median, name = np.median(lost, axis=0), result.spec.net
-        parts.append(paired(f"{name}, median block, less than {MILD:g} point", [MILD] * len(median), median.tolist()))
-        parts.append(paired(f"{name}, first block above the median", lost[0].tolist(), median.tolist()))
-    return (parts, found) if found else None
+        return [
+            paired(f"{name}, median block, less than {MILD:g} point", [MILD] * len(median), median.tolist()),
+            paired(f"{name}, first block above the median", lost[0].tolist(), median.tolist()),
+        ]
+
+    return each_with_shortcuts(study, parts)
 
 
 def lesion_kills_plain(study: Study) -> Found:
@@ -43,32 +40,32 @@ def lesion_kills_plain(study: Study) -> Found:
 
 def shuffle_smooth(study: Study) -> Found:
     """Rank correlation of the error with the distance from the trained order."""
-    found = _with_shortcuts(study)
-    parts = []
-    for result in found:
+
+    def parts(result: Result) -> list[Part]:
         taus, errors = result.parts["shuffle"]["tau"], np.array(result.parts["shuffle"]["errors"], dtype=float)
         ranks = [-float(stats.spearmanr(taus, column).statistic) for column in errors.T]
-        parts.append(above(f"{result.spec.net}, rank correlation above {SMOOTH:g}", ranks, SMOOTH, ""))
-    return (parts, found) if found else None
+        return [above(f"{result.spec.net}, rank correlation above {SMOOTH:g}", ranks, SMOOTH, "")]
+
+    return each_with_shortcuts(study, parts)
 
 
 def estimation_mean(study: Study) -> Found:
     """Mean estimation error, as a share of the spread of what is estimated."""
-    found = _with_shortcuts(study)
-    parts = []
-    for result in found:
+
+    def parts(result: Result) -> list[Part]:
         mean, size = (np.array(result.parts["estimation"][key], dtype=float) for key in ("mean", "size"))
         share = np.abs(mean / size).mean(0).tolist()
-        parts.append(paired(f"{result.spec.net}, less than {SMALL:g} of the spread", [SMALL] * len(share), share, ""))
-    return (parts, found) if found else None
+        return [paired(f"{result.spec.net}, less than {SMALL:g} of the spread", [SMALL] * len(share), share, "")]
+
+    return each_with_shortcuts(study, parts)
 
 
 def estimation_deviation(study: Study) -> Found:
     """Rank correlation of the deviation with the block's place."""
-    found = _with_shortcuts(study)
-    parts = []
-    for result in found:
+
+    def parts(result: Result) -> list[Part]:
         rows = np.array(result.parts["estimation"]["deviation"], dtype=float)
         ranks = [-float(stats.spearmanr(range(len(rows)), column).statistic) for column in rows.T]
-        parts.append(above(f"{result.spec.net}, rank correlation above {FALLING:g}", ranks, FALLING, ""))
-    return (parts, found) if found else None
+        return [above(f"{result.spec.net}, rank correlation above {FALLING:g}", ranks, FALLING, "")]
+
+    return each_with_shortcuts(study, parts)

@@ -1,7 +1,7 @@
 """The nets that claims speak of, and small arithmetic by seed."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from skipgate.settings import Mlp
 Found = tuple[list[Part], list[Result]] | None
 """The margins that decide a claim and the nets they come from; None where the study has not got the nets."""
 
+SHORTCUTS = ("residual", "gated", "highway")
 GUESSING = 50.0
 """A network with an error above this % has not learnt: guessing gives 90."""
 
@@ -41,6 +42,12 @@ def deepest(study: Study, kind: str, *, learnt: bool = False) -> Result | None:
     """The deepest network of a family with five blocks or more; `learnt` leaves out those that fail to train."""
     found = [r for r in by_depth(study, kind).values() if len(r.parts["gates"]["T"]) >= 5]
     return next((r for r in reversed(found) if not learnt or mean(r.last("test_error")) < GUESSING), None)
+
+
+def each_with_shortcuts(study: Study, parts: Callable[[Result], list[Part]]) -> Found:
+    """What the deepest network that has learnt of each family with shortcuts says."""
+    found = [result for kind in SHORTCUTS if (result := deepest(study, kind, learnt=True))]
+    return ([part for result in found for part in parts(result)], found) if found else None
 
 
 def mean(values: Sequence[float | None]) -> float:

@@ -8,7 +8,7 @@ from skipgate.results.pages import NOTE
 from skipgate.results.theory import figures, sections
 from skipgate.results.theory.findings import Theory, findings
 
-PARTS = ("sdi", "mixes", "slices", "linear", "epsilon", "paths", "counts")
+PARTS = ("sdi", "mixes", "slices", "linear", "epsilon", "paths", "counts", "shattered")
 REMEDY = "run: dvc repro theory"
 ABOUT = (
     "What the papers derive, by formula and by sampling fresh layers and networks of this project. Nothing is trained, so "
@@ -43,6 +43,8 @@ def theory_page(judgement: Judgement, *, draw: bool = True) -> str:
         sections.slices(theory),
         pictures["loss"],
         sections.linear(theory),
+        sections.shattered(theory),
+        pictures["shattered"],
         sections.epsilon(theory),
         sections.routes(theory),
         pictures["paths"],

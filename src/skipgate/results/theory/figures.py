@@ -1,12 +1,13 @@
 """Figures of the theory study."""
 
 from pathlib import Path
+from statistics import fmean
 
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from skipgate.results.figures import COLOURS, save
+from skipgate.results.figures import COLOURS, OTHERS, save
 from skipgate.results.theory.findings import Theory
 
 # Families whose lines coincide (residual and c = -4, classical and c = -5) are told apart by dashes and markers.
@@ -18,6 +19,8 @@ LINES = {
     "residual": (COLOURS["residual"], "--", "x"),
 }
 SIZE = (9.6, 4.2)
+SHOWN = 20
+"""The depth at which correlations are shown by distance."""
 
 
 def captions() -> dict[str, str]:
@@ -101,6 +104,26 @@ def _paths(theory: Theory) -> Figure:
     return _gridded(figure)
 
 
+def _shattered(theory: Theory) -> Figure:
+    """Correlation of neighbouring gradients by depth, and by distance at the largest."""
+    found = theory["shattered"]
+    figure, (left, right) = plt.subplots(1, 2, figsize=SIZE, sharey=True, layout="constrained")
+    for name, curves in found["networks"].items():
+        colour = COLOURS.get(name, OTHERS[list(found["networks"]).index(name) % len(OTHERS)])
+        look = {"color": colour, "linestyle": "--" if name == "gated" else "-", "marker": "."}  # gated lies on residual
+        left.semilogx(found["depths"], [fmean(rows[0]) for rows in curves], label=name, **look)
+        right.semilogx(found["lags"], [fmean(row) for row in curves[found["depths"].index(SHOWN)]], **look)
+    for (name, rows), style in zip(found["noise"].items(), (":", "-."), strict=True):
+        right.semilogx(found["lags"], [fmean(row) for row in rows], style, color="#000000", label=f"{name} noise")
+    left.set(title="Neighbouring points", xlabel="d (layers)", ylabel="correlation of gradients", ylim=(-0.1, 1.05))
+    right.set(title=f"d = {SHOWN}, by distance", xlabel="distance along the line (points)")
+    for panel, ticks in ((left, found["depths"]), (right, found["lags"])):
+        panel.set_xticks(ticks, [str(tick) for tick in ticks])
+        panel.minorticks_off()
+    figure.legend(loc="outside lower center", ncols=4, frameon=False)
+    return _gridded(figure)
+
+
 def _gridded(figure: Figure) -> Figure:
     for panel in figure.axes:
         panel.grid(alpha=0.3)
@@ -114,5 +137,10 @@ FIGURES = {
         "Residual coincides with highway at c = -4, classical with highway at c = -5.",
     ),
     "loss": (_loss, "The loss of a fresh gated residual network (4 blocks of width 16) along one k."),
+    "shattered": (
+        _shattered,
+        "How alike the input's gradient is at two points of a line of inputs: neighbouring points by depth, and all distances "
+        "at one depth, mean over fresh networks. Gated networks lie on residual ones: they start with k = 1.",
+    ),
     "paths": (_paths, "Paths through residual blocks by length, and the share that goes with deleted blocks."),
 }

@@ -1,11 +1,15 @@
 """The sections of the theory page."""
 
 from collections.abc import Sequence
+from statistics import fmean
 
 from skipgate import paths
 from skipgate.results.judgement import Judgement
 from skipgate.results.tables import markdown
 from skipgate.results.theory.findings import Theory, line, margin
+
+LAG = 5
+MOST = 0.5
 
 
 def exact(judgement: Judgement) -> str:
@@ -137,6 +141,43 @@ def linear(theory: Theory) -> str:
         "through any network of ReLUs without biases; sums and signs do not."
     )
     return _section("Looks-linear initialisation", about, rows)
+
+
+def shattered(theory: Theory) -> str:
+    """Gradients along a line of inputs."""
+    found = theory["shattered"]
+
+    def both(curve: Sequence[Sequence[float]]) -> str:
+        return f"{fmean(curve[0]):.2f}, {fmean(curve[found['lags'].index(LAG)]):.2f}"
+
+    rows: list[dict[str, object]] = [
+        {
+            "network": name,
+            **{f"d = {depth}": linked("shattered", both(curve)) for depth, curve in zip(found["depths"], curves, strict=True)},
+        }
+        for name, curves in found["networks"].items()
+    ]
+    noise = ", ".join(f"{name} noise has {linked('shattered', both(curve))}" for name, curve in found["noise"].items())
+    about = (
+        f"Gradient of the first output at {found['points']} points of a line of inputs: how alike it is at neighbouring "
+        f"points, and {LAG} points apart (1: the same; 0: white noise), mean over {len(found['noise']['white'][0])} fresh "
+        "networks (Balduzzi et al., in the lecture). Batch normalisation takes its statistics from the line. A fresh gated "
+        "network has k = 1 and is a residual one; CReLU networks have no batch normalisation. For comparison, "
+        f"{noise}."
+    )
+    peaks = [
+        f"{name} networks of d = {depth} have {linked('shattered', f'{100 * fmean(shares):.0f}%')}"
+        for name, each in found["peak"].items()
+        for depth, shares in zip(found["depths"], each, strict=True)
+        if fmean(shares) > MOST
+    ]
+    if peaks:
+        about += (
+            " Where one point outweighs all others, there is nothing left to correlate: of the squared gradient, "
+            + ", ".join(peaks)
+            + " at a single point."
+        )
+    return _section("Shattered gradients", about, rows)
 
 
 def epsilon(theory: Theory) -> str:

@@ -1,0 +1,145 @@
+"""A network from elsewhere, in the form that probes take: any module, given the list of its blocks."""
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from skipgate.evaluation import evaluating
+from skipgate.nets.block import Block, Gates, Paths, Site
+from skipgate.nets.gate import Slot
+from skipgate.nets.gates.constant import Constant
+from skipgate.nets.layers import Linear
+from skipgate.nets.network import Network
+
+Shapes = list[tuple[torch.Size, torch.Size]]
+"""Of the input and output of each block."""
+
+
+def adopt(
+    module: nn.Module, blocks: Sequence[nn.Module], example: Tensor, shortcuts: Mapping[int, nn.Module] | None = None
+) -> Network:
+    """The module as a network of one replica, without a copy: its weights stay where they are, and no probe changes them.
+
+    Each block must take the output of the one before it and nothing else, which is tried on `example`, a small batch. A closed
+    block is its shortcut: the identity, or what `shortcuts` has for its place, which a block that changes the shape needs.
+    """
+    given, slot = shortcuts or {}, Slot(1, 0, len(blocks), functools.partial(Linear, 1, 1, 1))
+    adopted, stage = [], 0
+    for place, (block, (before, after)) in enumerate(zip(blocks, _shapes(module, blocks, example), strict=True)):
+        if before != after and place not in given:
+            raise ValueError(
+                f"block {place} turns {tuple(before)} into {tuple(after)}; say in shortcuts[{place}] what it is when closed"
+            )
+        stage += before != after and place > 0
+        paths = Paths(_One(block), _One(given[place]) if place in given else nn.Identity(), nn.Identity(), nn.Identity())
+        # T = 1 and C = 0: an open block is itself, whatever it adds up inside.
+        site = Site(stage, place, keeps_shape=before == after and place not in given)
+        adopted.append(Block(site, paths, Gates(Constant(slot), Constant(slot, 0.0))))
+    stem = _Stem(module, blocks[0])
+    network = Network(1, stem, adopted, _Head(stem, blocks)).train(module.training)
+    with evaluating(network), torch.no_grad():
+        if not torch.allclose(network(example.unsqueeze(0))[0], module(example), rtol=0.0001, atol=0.00001):
+            raise ValueError("the blocks do not follow one another: their chain gives other outputs than the module")
+    return network
+
+
+def _shapes(module: nn.Module, blocks: Sequence[nn.Module], example: Tensor) -> Shapes:
+    """Watch the blocks at work on the example."""
+    if not blocks:
+        raise ValueError("blocks is empty: name the modules that shall be probed, in the order in which they run")
+    order: list[int] = []
+    shapes: dict[int, tuple[torch.Size, torch.Size]] = {}
+
+    def watch(place: int, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        order.append(place)
+        shapes[place] = inputs[0].shape, output.shape
+
+    handles = [
+        block.register_forward_hook(lambda _, inputs, output, place=place: watch(place, inputs, output))
+        for place, block in enumerate(blocks)
+    ]
+    try:
+        with evaluating(module), torch.no_grad():
+            module(example)
+    finally:
+        for handle in handles:
+            handle.remove()
+    if order != list(range(len(blocks))):
+        raise ValueError(
+            f"the module runs the {len(blocks)} blocks in the order {order}; each must run once, in the order given"
+        )
+    return [shapes[place] for place in order]
+
+
+class _One(nn.Module):
+    """A module that knows no replicas, for the one there is."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, x: Tensor, _shut: Tensor | None = None) -> Tensor:
+        y: Tensor = self.module(x[0]).unsqueeze(0)
+        return y
+
+
+class _Reached(Exception):
+    """The first block was reached."""
+
+
+class _Stem(nn.Module):
+    """All that the module does before its first block."""
+
+    def __init__(self, module: nn.Module, first: nn.Module) -> None:
+        super().__init__()
+        self.module, self.first = module, first
+        self.batch: Tensor | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: list[Tensor] = []
+
+        def stop(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+            found.append(inputs[0])
+            raise _Reached
+
+        handle = self.first.register_forward_pre_hook(stop)
+        try:
+            self.module(x[0])
+        except _Reached:
+            self.batch = x[0]
+        finally:
+            handle.remove()
+        return found[0].unsqueeze(0)
+
+
+class _Head(nn.Module):
+    """All that the module does after its last block, on the batch that its stem saw last."""
+
+    def __init__(self, stem: _Stem, blocks: Sequence[nn.Module]) -> None:
+        super().__init__()
+        self.stem, self.blocks = stem, nn.ModuleList(blocks)
+
+    def forward(self, h: Tensor) -> Tensor:
+        with _replaced(list(self.blocks), h[0]):
+            y: Tensor = self.stem.module(self.stem.batch).unsqueeze(0)
+        return y
+
+
+@contextmanager
+def _replaced(blocks: Sequence[nn.Module], h: Tensor) -> Iterator[None]:
+    """Let all blocks do nothing and the last give h."""
+    before = [vars(block).get("forward") for block in blocks]
+    try:
+        for block in blocks:
+            block.forward = lambda x: x
+        blocks[-1].forward = lambda _: h
+        yield
+    finally:
+        for block, forward in zip(blocks, before, strict=True):
+            if forward is None:
+                del block.forward
+            else:
+                block.forward = forward

@@ -1,0 +1,69 @@
+"""How much the probes draw. Each probe has its own part, so that a change of one does not repeat the others."""
+
+from dataclasses import dataclass, field
+
+from skipgate.reader import positive
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """Removing blocks one after the other."""
+
+    orders: int = 3
+    """Random ones, each shared by all seeds."""
+    greedy_images: int = 0
+    """Training images by which greedy pruning chooses; 0 leaves it out, as it takes a pass for every pair of blocks."""
+
+    def __post_init__(self) -> None:
+        positive(orders=self.orders)
+
+
+@dataclass(frozen=True)
+class Shuffling:
+    """Blocks that trade places."""
+
+    draws: int = 8
+    """Orders after more and more swaps; a quarter as many whole shuffles come on top."""
+
+    def __post_init__(self) -> None:
+        if self.draws < 2:
+            raise ValueError(f"draws must be at least 2, found {self.draws}: the first is the trained order")
+
+
+@dataclass(frozen=True)
+class Estimating:
+    """Estimation errors, which take one pass only."""
+
+    images: int = 0
+    """Of the first so many test images; 0 means all."""
+
+
+@dataclass(frozen=True)
+class PathSampling:
+    """Paths through the blocks."""
+
+    draws: int = 8
+    """Paths of each length, and a quarter as many networks that have lost so many blocks and shortcuts."""
+    images: int = 50
+    """Test images whose gradient is followed."""
+    lost: int = 3
+    """The most blocks, and the most shortcuts, that are lost."""
+
+    def __post_init__(self) -> None:
+        positive(draws=self.draws, images=self.images, lost=self.lost)
+
+
+@dataclass(frozen=True)
+class Probes:
+    """All of them."""
+
+    images: int = 0
+    """Probe on the first so many test images only; 0 means all."""
+    prune: Pruning = field(default_factory=Pruning)
+    shuffle: Shuffling = field(default_factory=Shuffling)
+    estimation: Estimating = field(default_factory=Estimating)
+    paths: PathSampling = field(default_factory=PathSampling)
+
+    def images_for(self, kind: str) -> int:
+        """How many test images a probe takes."""
+        return self.estimation.images if kind == "estimation" else self.images

@@ -1,0 +1,86 @@
+"""Shattered gradients (Balduzzi et al. 2017, in the lecture) of fresh networks by depth, beside white and brown noise."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from skipgate.nets.layers import BatchNorm
+from skipgate.nets.network import Network
+from skipgate.probes.gradients import along_line, autocorrelation
+from skipgate.settings import Body, Crelu, GateChoice, Mlp, Norm
+from skipgate.theory.fresh import COUPLED, IMAGES, ONE, SCALAR, ZERO, Recipe, fresh
+from skipgate.training.streams import stream
+
+DEPTHS = (2, 10, 20, 50, 100)
+REPLICAS, POINTS = 20, 256
+LAGS = (1, 2, 3, 5, 8, 12, 16, 24, 32)
+NORM = Norm(momentum=1.0)
+"""The newest batch is all that counts."""
+HIGHWAY = GateChoice("sigmoid", {"bias": -2.0})
+PAIRS = {"plain": (ONE, ZERO), "residual": (ONE, ONE), "gated": (SCALAR, ONE), "highway": (HIGHWAY, COUPLED)}
+
+
+def study() -> dict[str, Any]:
+    """Autocorrelation of the gradient as [depth][lag][replica], by family.
+
+    `peak` as [depth][replica] is the share of the squared gradient that lies at a single point: near 1 there is nothing left
+    to correlate.
+    """
+    line = _line()
+    slopes = {name: [_slopes(name, depth, line) for depth in DEPTHS] for name in (*PAIRS, "looks-linear", "CReLU")}
+    return {
+        "depths": list(DEPTHS),
+        "points": POINTS,
+        "lags": list(LAGS),
+        "networks": {name: [_correlated(series) for series in each] for name, each in slopes.items()},
+        "peak": {name: [_rounded(peak(series)) for series in each] for name, each in slopes.items()},
+        "noise": {"white": _correlated(_noise()), "brown": _correlated(_noise().cumsum(1))},
+    }
+
+
+def body_of(name: str, depth: int) -> Body:
+    """The networks that are compared: those of `mnist` in small."""
+    if name in PAIRS:
+        return Mlp("mlp", depth, layers=1 if name == "highway" else 2, norm=NORM)
+    return Crelu("crelu", depth, init="looks-linear" if name == "looks-linear" else "he-normal")
+
+
+def settle(network: Network, points: Tensor) -> None:
+    """Let batch normalisation take its statistics from these points, which half of all units are then active on."""
+    if any(isinstance(module, BatchNorm) for module in network.modules()):
+        with torch.no_grad():
+            network.train()(points.expand(network.replicas, *points.shape))
+        network.eval()
+
+
+def peak(series: Tensor) -> Tensor:
+    """The largest share of one point in the sum of squares of (replica, point, pixel)."""
+    squares = series.square().sum(2)
+    return squares.max(1).values / squares.sum(1)
+
+
+def _slopes(name: str, depth: int, line: Tensor) -> Tensor:
+    network = fresh(body_of(name, depth), Recipe(*PAIRS.get(name, (ONE, ZERO)), REPLICAS, "shattered"))
+    settle(network, line)
+    return along_line(network, line)
+
+
+def _correlated(series: Tensor) -> list[list[float]]:
+    return [_rounded(row) for row in autocorrelation(series, LAGS)]
+
+
+def _rounded(values: Tensor) -> list[float]:
+    """To three decimals: more would differ between machines."""
+    return [round(value, 3) for value in values.tolist()]
+
+
+def _line() -> Tensor:
+    """Points at equal distances on a straight line that misses the origin."""
+    start, way = (torch.randn(IMAGES.shape, generator=stream(0, f"line {end}"), dtype=torch.float64) for end in ("a", "b"))
+    return start + torch.linspace(-2, 2, POINTS, dtype=torch.float64).view(-1, 1, 1, 1) * way
+
+
+def _noise() -> Tensor:
+    shape = REPLICAS, POINTS, IMAGES.shape[1] * IMAGES.shape[2]
+    return torch.randn(shape, generator=stream(0, "noise"), dtype=torch.float64)
