@@ -1,5 +1,6 @@
 """Where a result comes from: enough to find the code and judge the machine, nothing about its owner."""
 
+import os
 import platform
 import subprocess
 from importlib.metadata import version
@@ -36,7 +37,12 @@ def _commit() -> str | None:
     return head.stdout.strip() + ("-dirty" if changed.returncode else "")
 
 
-def processor() -> str:
+def machine() -> str:
+    """System, processor and cores in a few words."""
+    return f"{platform.system()} {platform.machine()}, {_processor()}, {os.cpu_count()} cores"
+
+
+def _processor() -> str:
     """What the system calls its processor."""
     file = Path("/proc/cpuinfo")
     lines = file.read_text().splitlines() if file.exists() else []

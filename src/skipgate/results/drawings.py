@@ -8,7 +8,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
-from skipgate.results.names import family
+from skipgate.results.names import ONE_PATH, family
 from skipgate.results.store import Result
 
 Draw = Callable[[Axes, Result, str], None]
@@ -16,8 +16,6 @@ Draw = Callable[[Axes, Result, str], None]
 Numbers = npt.NDArray[np.float64]
 
 TENTHS = 0.1, 0.9
-ONE_PATH = ("plain", "CReLU")
-"""Families without shortcuts."""
 FEW = 4
 """With fewer lengths there is no curve to see."""
 BAND = "line: mean over seeds; band: smallest to largest seed"

@@ -17,6 +17,9 @@ FAMILIES = {
     ("survival", "constant 1"): "stochastic depth",
 }
 
+ONE_PATH = ("plain", "CReLU")
+"""Families without shortcuts."""
+
 
 def family(spec: Spec) -> str:
     """The usual name of a pair of gates; a pair without one is spelt out."""

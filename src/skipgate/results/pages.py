@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from skipgate import paths
 from skipgate.params import Params
-from skipgate.results import figures, tables
+from skipgate.results import figures, probe_tables, tables
 from skipgate.results.judgement import JudgedTable, Judgement, better_rule
 from skipgate.results.store import Study
 from skipgate.results.verdicts import Verdict
@@ -17,6 +17,10 @@ ABOUT_PROBES = (
 ABOUT_SPEED = (
     "One image and one seed after removing the blocks with the smallest gates, or responses where all gates are equal: the "
     "papers' faster predictions. Times are the probing machine's, on one thread, with all seeds in one stack."
+)
+ABOUT_PATHS = (
+    "Test error in %, mean over seeds and random places, after blocks became their shortcuts, and after blocks lost theirs. "
+    "Either halves the number of paths, so equal shares of paths would cost the same if their number were all that counts."
 )
 ABOUT_GATES = (
     "Share of gate values that let next to nothing through, over images, units and blocks, and of units that do so on average: "
@@ -47,9 +51,12 @@ def study_page(params: Params, study: Study, judgement: Judgement, *, draw: bool
         f"## Claims\n\n{ABOUT_CLAIMS}\n\n{tables.answers(judgement)}" if judgement.claims else "",
         "## Nets\n\n" + tables.nets(study),
         f"## Choices changed one at a time\n\n{changed}" if (changed := tables.ablations(study)) else "",
-        f"## Probes\n\n{ABOUT_PROBES}\n\n{tables.probes(study)}" if study.results else "",
-        f"## Gates that depend on the sample\n\n{ABOUT_GATES}\n\n{gates}" if (gates := tables.sample_gates(study)) else "",
-        f"## Pruned networks\n\n{ABOUT_SPEED}\n\n{tables.speed(study)}" if study.results else "",
+        f"## Probes\n\n{ABOUT_PROBES}\n\n{probe_tables.probes(study)}" if study.results else "",
+        f"## Gates that depend on the sample\n\n{ABOUT_GATES}\n\n{gates}"
+        if (gates := probe_tables.sample_gates(study))
+        else "",
+        f"## Lost paths\n\n{ABOUT_PATHS}\n\n{lost}" if (lost := probe_tables.lost_paths(study)) else "",
+        f"## Pruned networks\n\n{ABOUT_SPEED}\n\n{probe_tables.speed(study)}" if study.results else "",
         "## Figures\n\n" + "\n\n".join(pictures) if pictures else "",
         "## Where the numbers come from\n\n" + tables.origins(study) if study.results else "",
     ]

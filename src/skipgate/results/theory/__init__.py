@@ -5,7 +5,7 @@ from skipgate.files import read_json
 from skipgate.results import tables
 from skipgate.results.judgement import Judgement
 from skipgate.results.pages import NOTE
-from skipgate.results.theory import figures, sections
+from skipgate.results.theory import figures, sections, starts
 from skipgate.results.theory.findings import Theory, findings
 
 PARTS = ("sdi", "mixes", "slices", "linear", "epsilon", "paths", "counts", "shattered")
@@ -42,8 +42,8 @@ def theory_page(judgement: Judgement, *, draw: bool = True) -> str:
         sections.mixes(theory),
         sections.slices(theory),
         pictures["loss"],
-        sections.linear(theory),
-        sections.shattered(theory),
+        starts.linear(theory),
+        starts.shattered(theory),
         pictures["shattered"],
         sections.epsilon(theory),
         sections.routes(theory),

@@ -1,15 +1,11 @@
 """The sections of the theory page."""
 
 from collections.abc import Sequence
-from statistics import fmean
 
 from skipgate import paths
 from skipgate.results.judgement import Judgement
 from skipgate.results.tables import markdown
 from skipgate.results.theory.findings import Theory, line, margin
-
-LAG = 5
-MOST = 0.5
 
 
 def exact(judgement: Judgement) -> str:
@@ -34,7 +30,8 @@ def linked(part: str, text: object) -> str:
     return f"[{text}]({paths.link(paths.theory_file(part), paths.REPORTS)})"
 
 
-def _section(title: str, about: str, rows: Sequence[dict[str, object]]) -> str:
+def section(title: str, about: str, rows: Sequence[dict[str, object]]) -> str:
+    """A heading, what the table is about, and the table."""
     return f"## {title}\n\n{about}\n\n{markdown(rows)}"
 
 
@@ -62,7 +59,7 @@ def sdi(theory: Theory) -> str:
         "fitted to the samples, with 95% intervals. A layer with a scalar gate has k_init² at any width (section 3): "
         f"{starts}."
     )
-    return _section("Distance to identity", about, rows)
+    return section("Distance to identity", about, rows)
 
 
 def mixes(theory: Theory) -> str:
@@ -87,7 +84,7 @@ def mixes(theory: Theory) -> str:
         f"and {bias['take']:g} by {linked('mixes', format(bias['formula'], 'g'))}, sampled "
         f"{linked('mixes', margin(bias['sampled'], bias['error']))}."
     )
-    return _section("The best mix of two estimates", about, rows)
+    return section("The best mix of two estimates", about, rows)
 
 
 def slices(theory: Theory) -> str:
@@ -109,7 +106,7 @@ def slices(theory: Theory) -> str:
         "gresnet-v2 section 2.2 for the gated layer g f + (1 - g) x and for the gated residual layer g f + x, in float64. "
         "Rounding errors are given as powers of ten, because their digits differ between machines."
     )
-    return _section("Slices of the cost surface along k", about, rows)
+    return section("Slices of the cost surface along k", about, rows)
 
 
 LOSS = {
@@ -117,67 +114,6 @@ LOSS = {
     "bend between 0 and 1": "loss is the mix, k from 0 to 1",
     "bend": "loss is the mix, all k of the figure",
 }
-
-
-def linear(theory: Theory) -> str:
-    """Looks-linear networks."""
-    linear = theory["linear"]
-    words = {"sum": "N(x + y) = N(x) + N(y)", "times -1": "N(-x) = -N(x)"}
-    rows: list[dict[str, object]] = [
-        {
-            "layers": depth,
-            **{
-                f"{word}, {init}": linked("linear", f"{linear[init][key][i]:.2g}")
-                for key, word in words.items()
-                for init in ("looks-linear", "ordinary")
-            },
-        }
-        for i, depth in enumerate(linear["depths"])
-    ]
-    about = (
-        f"Networks of CReLU layers {linear['width']} wide: largest deviations from linearity, in units of the outputs' "
-        "root mean square (Balduzzi et al., in the lecture). With looks-linear weights the deepest is the product of its "
-        f"matrices to {linked('linear', format(linear['looks-linear from its product'], 'g'))}. Positive factors pass "
-        "through any network of ReLUs without biases; sums and signs do not."
-    )
-    return _section("Looks-linear initialisation", about, rows)
-
-
-def shattered(theory: Theory) -> str:
-    """Gradients along a line of inputs."""
-    found = theory["shattered"]
-
-    def both(curve: Sequence[Sequence[float]]) -> str:
-        return f"{fmean(curve[0]):.2f}, {fmean(curve[found['lags'].index(LAG)]):.2f}"
-
-    rows: list[dict[str, object]] = [
-        {
-            "network": name,
-            **{f"d = {depth}": linked("shattered", both(curve)) for depth, curve in zip(found["depths"], curves, strict=True)},
-        }
-        for name, curves in found["networks"].items()
-    ]
-    noise = ", ".join(f"{name} noise has {linked('shattered', both(curve))}" for name, curve in found["noise"].items())
-    about = (
-        f"Gradient of the first output at {found['points']} points of a line of inputs: how alike it is at neighbouring "
-        f"points, and {LAG} points apart (1: the same; 0: white noise), mean over {len(found['noise']['white'][0])} fresh "
-        "networks (Balduzzi et al., in the lecture). Batch normalisation takes its statistics from the line. A fresh gated "
-        "network has k = 1 and is a residual one; CReLU networks have no batch normalisation. For comparison, "
-        f"{noise}."
-    )
-    peaks = [
-        f"{name} networks of d = {depth} have {linked('shattered', f'{100 * fmean(shares):.0f}%')}"
-        for name, each in found["peak"].items()
-        for depth, shares in zip(found["depths"], each, strict=True)
-        if fmean(shares) > MOST
-    ]
-    if peaks:
-        about += (
-            " Where one point outweighs all others, there is nothing left to correlate: of the squared gradient, "
-            + ", ".join(peaks)
-            + " at a single point."
-        )
-    return _section("Shattered gradients", about, rows)
 
 
 def epsilon(theory: Theory) -> str:
@@ -198,7 +134,7 @@ def epsilon(theory: Theory) -> str:
         f"{linked('epsilon', format(found['largest gradient in closed blocks'], 'g'))}, in an open one "
         f"{linked('epsilon', format(found['largest gradient in open blocks'], '.2g'))}."
     )
-    return _section("Strict zero", about, rows)
+    return section("Strict zero", about, rows)
 
 
 def routes(theory: Theory) -> str:
@@ -219,7 +155,7 @@ def routes(theory: Theory) -> str:
         f"Counting the paths of {len(found['removed']) - 1} blocks one by one "
         f"{linked('paths', 'agrees' if agree else 'disagrees')} with both."
     )
-    return _section("Paths", about, rows)
+    return section("Paths", about, rows)
 
 
 def counts(theory: Theory) -> str:
@@ -240,7 +176,7 @@ def counts(theory: Theory) -> str:
         "Parameters of networks built by this project; gates are counted apart, one a block. Wide ResNets project their "
         f"shortcuts and have 10 classes. Residual blocks as epsilon-ResNet counts them: {blocks}."
     )
-    return _section("Parameters and blocks", about, rows)
+    return section("Parameters and blocks", about, rows)
 
 
 NETWORKS = {

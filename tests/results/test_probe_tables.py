@@ -1,0 +1,53 @@
+"""Tables and figures of what probes found."""
+
+import re
+
+import numpy as np
+import pytest
+
+from skipgate import params
+from skipgate.results import drawings, probe_tables, store
+from tests.toys import ROOT
+
+
+@pytest.fixture
+def study(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    return store.load(params.load(), "digits")
+
+
+def rows(table):
+    """Cells by the first one, without their links."""
+    lines = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", line).strip("|").split("|") for line in table.splitlines()[2:]]
+    return [[cell.strip() for cell in line] for line in lines]
+
+
+def test_lost_paths_are_means_over_draws_and_seeds(study):
+    part = study.results["residual-10"].parts["paths"]
+    part["removed"], part["cut"], part["errors"] = [0, 1, 1, 0], [0, 0, 0, 1], [[1.0, 3.0], [2.0, 4.0], [6.0, 8.0], [9.0, 9.0]]
+    found = {row[0]: row[1:] for row in rows(probe_tables.lost_paths(study))}
+    assert found["`residual-10`"] == ["2.00", "5.00", "9.00", "-", "-", "-"]
+    assert "`plain-10`" not in found, "a plain network has one path"
+
+
+def test_pruned_networks_show_the_error_of_the_order_that_their_gates_allow(study):
+    gated, residual = (study.results[net].parts for net in ("gated-10", "residual-10"))
+    gated["prune"]["smallest"] = [[float(removed)] for removed in range(6)]
+    residual["prune"]["response"] = [[float(10 * removed)] for removed in range(6)]
+    table = rows(probe_tables.speed(study))
+    names = [row[0] for row in table]
+    for net, factor in (("gated-10", 1), ("residual-10", 10)):
+        four = table[(start := names.index(f"`{net}`")) : start + 4]
+        assert [float(row[2]) for row in four] == [factor * n for n in (0, 1, 2, 4)]
+        assert [row[1] for row in four] == ["0%, 0 blocks", "25%, 1 blocks", "50%, 2 blocks", "75%, 4 blocks"]
+
+
+def test_gates_that_depend_on_the_sample_are_those_of_highways(study):
+    assert [row[:2] for row in rows(probe_tables.sample_gates(study))] == [["`highway-10`", "T"], ["`highway-10`", "C"]]
+
+
+def test_quantiles_of_a_histogram():
+    shares = np.zeros(20)
+    shares[[0, 10]] = 0.5
+    assert drawings._quantile(shares, 0.25) == pytest.approx(0.025)
+    assert drawings._quantile(shares, 0.75) == pytest.approx(0.525)
