@@ -121,6 +121,14 @@ def test_changed_probe_settings_change_the_probe_digest_only(settings):
     assert {kind for kind in a[1] if a[1][kind] != b[1][kind]} == {"prune"}
 
 
+def test_the_digest_of_a_timed_probe_feels_all_but_its_seconds(settings, monkeypatch):
+    before = digests(settings, "gated-10")[1]
+    assert digests(settings, "gated-10")[1] == before
+    monkeypatch.setattr("skipgate.probes.speed._flops", lambda subject, x: [7] * (len(subject.network.blocks) + 1))
+    after = digests(settings, "gated-10")[1]
+    assert {kind for kind in before if before[kind] != after[kind]} == {"speed"}
+
+
 def test_a_setting_that_is_new_renames_no_net_and_a_default_that_changed_does(settings, tmp_path, monkeypatch):
     """The committed spec is of a time before `images` existed, and then of a time when its default was another."""
     monkeypatch.chdir(tmp_path)

@@ -51,7 +51,8 @@ def specify(params: Params, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def _probe_digest(kind: str, subject: Subject, settings: Probes) -> str:
     """What decides one probe's result, given the weights: how it is set, and what it finds in the twin."""
     found, own = PROBES[kind](subject, settings), getattr(settings, kind, None)
-    return digest_of(kind, settings.images_for(kind), own, sorted(found) if kind in TIMED else rounded(found))
+    steady = {key: value for key, value in found.items() if key not in TIMED}
+    return digest_of(kind, settings.images_for(kind), own, sorted(found), rounded(steady))
 
 
 def _kept(settings: Settings, fresh: dict[str, Any]) -> str | None:

@@ -102,21 +102,34 @@ def test_the_gradient_along_a_path_is_the_product_of_its_factors():
 
 def test_paths_of_unequal_blocks_give_the_mean_over_those_drawn():
     factors = (0.5, 0.25, 2.0, 1.0)
-    norms = torch.tensor(gradient_norms(subject(factors=factors), 40, draws=200), dtype=torch.float64)
+    everything = torch.ones(2, 4, dtype=torch.bool)
+    norms = torch.tensor(gradient_norms(subject(factors=factors), everything, 40, draws=200), dtype=torch.float64)
     pairs = [a * b for a, b in itertools.combinations(factors, 2)]
     assert norms[2, 0] / norms[0, 0] == pytest.approx(sum(pairs) / len(pairs), rel=0.1)
     assert norms[4, 0] / norms[0, 0] == pytest.approx(0.25)
+    assert norms[2, 0] != norms[2, 1], "each seed has paths of its own"
+
+
+def test_paths_pass_through_open_blocks_only():
+    """With one of four factors at 0 there are paths up to a length of three, all of the same product."""
+    found = PROBES["paths"](subject(factors=(0.5, 0.0, 0.5, 0.5)), SETTINGS)
+    norms = torch.tensor(found["norm"], dtype=torch.float64)
+    assert found["open"] == [3, 3]
+    assert torch.allclose(norms[1:4], norms[:3] / 2)
+    assert norms[4].tolist() == [0, 0]
+    assert max(m + c for m, c in zip(found["removed"], found["cut"], strict=True)) == 3
 
 
 def test_a_block_without_its_shortcut_is_what_it_adds():
-    case = subject(factors=(0.5, -1.0, 3.0, 1.0))
+    case = subject(factors=(0.5, -0.5, 3.0, 1.0))
     x = case.images.x[:3].expand(2, 3, 1, 8, 8)
-    walk = in_states(case.network, (OPEN, CUT, CLOSED, OPEN))
+    walk = in_states(torch.tensor([(OPEN, OPEN), (CUT, OPEN), (CLOSED, CUT), (OPEN, OPEN)]))
     ((_, found),) = outputs(case.network, [walk], x)
-    assert torch.allclose(found, 1.5 * -1.0 * 1.0 * 2.0 * x.flatten(2))
+    assert torch.allclose(found[0], 1.5 * -0.5 * 1.0 * 2.0 * x[0].flatten(1))
+    assert torch.allclose(found[1], 1.5 * 0.5 * 3.0 * 2.0 * x[1].flatten(1))
     result = PROBES["paths"](case, SETTINGS)
     flipped = [e for e, m, c in zip(result["errors"], result["removed"], result["cut"], strict=True) if m == 0 and c == 0]
-    assert flipped == [case.errors()] * (SETTINGS.paths.draws // 4)
+    assert flipped == [case.errors()] * (SETTINGS.paths.draws // 8)
     assert max(m + c for m, c in zip(result["removed"], result["cut"], strict=True)) == 4
 
 
@@ -163,8 +176,12 @@ def test_autocorrelation_of_series_known_on_paper():
 
 
 def test_a_pruned_network_keeps_fewer_bytes():
-    result = PROBES["speed"](subject(), SETTINGS)
+    case = subject(factors=(0.5, 0.25, -2.0, 0.0))
+    result = PROBES["speed"](case, SETTINGS)
     assert result["removed"] == [0, 1, 2, 3]
+    assert result["errors"] == [[100.0, 100.0]] * 4, (
+        "equal gates: the smallest responses go first, and that of -2 is the largest"
+    )
     assert result["bytes"] == [4 * 8 // 2, 3 * 8 // 2, 2 * 8 // 2, 8 // 2]
     assert result["parameters"] == [2, 1, 1, 0], "two replicas share this network's weights"
     assert all(seconds > 0 for seconds in result["seconds"])

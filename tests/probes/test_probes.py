@@ -112,6 +112,13 @@ def test_the_spread_of_gates_by_hand():
     assert Watched(1, 5, torch.ones(1, 1)).spread() is None
 
 
+def test_a_seed_without_numbers_has_no_shares_of_gates():
+    watched = Watched(2)
+    watched.add(2, torch.tensor([[[torch.nan], [0.5]], [[0.05], [0.05]]], dtype=torch.float64))
+    assert watched.spread()["low"].isnan().tolist() == [True, False]
+    assert watched.spread()["bins"][:, 0].isnan().all()
+
+
 def test_only_gates_that_look_at_the_sample_have_a_spread():
     assert PROBES["gates"](subject(T=GateChoice("scalar")), SETTINGS)["spread"] == {}
     highway = PROBES["gates"](subject(T=GateChoice("sigmoid"), C=GateChoice("coupled")), SETTINGS)["spread"]

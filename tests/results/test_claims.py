@@ -58,11 +58,11 @@ def test_swapping_gated_and_residual_turns_the_answer_round(study):
 SPREAD = (0.0, 0.1, -0.1, 0.05, 0.02)
 
 
-@pytest.mark.parametrize(("by", "answer"), [("halvings", "holds"), ("removed", "fails")])
-def test_paths_or_blocks_are_what_errors_follow(study, by, answer):
+@pytest.mark.parametrize(("by", "answer"), [("halvings", "holds"), ("removed", "fails"), ("cut", "fails")])
+def test_paths_or_blocks_or_shortcuts_are_what_errors_follow(study, by, answer):
     for result in study.results.values():
         part = result.parts["paths"]
-        counts = part["removed"] if by == "removed" else [m + c for m, c in zip(part["removed"], part["cut"], strict=True)]
+        counts = part[by] if by in part else [m + c for m, c in zip(part["removed"], part["cut"], strict=True)]
         part["errors"] = [[10 * n + s * number for s in SPREAD] for number, n in enumerate(counts)]
     assert claims.judge("paths-removed", papers.Claim("", ""), study).answer == answer
 
@@ -72,6 +72,7 @@ def test_short_paths_or_long_ones_carry_the_gradient(study, factor, answer):
     """With a factor a for each block passed, lengths follow a binomial law with the share a / (1 + a)."""
     for result in study.results.values():
         rows = range(len(result.parts["paths"]["norm"]))
+        result.parts["paths"]["open"] = [len(rows) - 1] * len(SPREAD)
         result.parts["paths"]["norm"] = [[(factor + factor * s / 100) ** length for s in SPREAD] for length in rows]
     outcome = claims.judge("shallow-paths-gradient", papers.Claim("", ""), study)
     assert outcome.answer == answer

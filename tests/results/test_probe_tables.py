@@ -30,16 +30,13 @@ def test_lost_paths_are_means_over_draws_and_seeds(study):
     assert "`plain-10`" not in found, "a plain network has one path"
 
 
-def test_pruned_networks_show_the_error_of_the_order_that_their_gates_allow(study):
-    gated, residual = (study.results[net].parts for net in ("gated-10", "residual-10"))
-    gated["prune"]["smallest"] = [[float(removed)] for removed in range(6)]
-    residual["prune"]["response"] = [[float(10 * removed)] for removed in range(6)]
+def test_pruned_networks_show_what_was_measured_of_one_and_the_same_network(study):
+    part = study.results["gated-10"].parts["speed"]
+    part["errors"], part["parameters"] = [[1.0, 3.0], [2.0, None], [3.0, 3.0], [4.0, 4.0]], [4000, 3000, 2000, 1000]
     table = rows(probe_tables.speed(study))
-    names = [row[0] for row in table]
-    for net, factor in (("gated-10", 1), ("residual-10", 10)):
-        four = table[(start := names.index(f"`{net}`")) : start + 4]
-        assert [float(row[2]) for row in four] == [factor * n for n in (0, 1, 2, 4)]
-        assert [row[1] for row in four] == ["0%, 0 blocks", "25%, 1 blocks", "50%, 2 blocks", "75%, 4 blocks"]
+    four = table[(start := [row[0] for row in table].index("`gated-10`")) : start + 4]
+    assert [row[1] for row in four] == ["0%, 0 blocks", "25%, 1 blocks", "50%, 2 blocks", "75%, 4 blocks"]
+    assert [row[2:4] for row in four] == [["2.00", "4,000"], ["2.00", "3,000"], ["3.00", "2,000"], ["4.00", "1,000"]]
 
 
 def test_gates_that_depend_on_the_sample_are_those_of_highways(study):

@@ -46,10 +46,11 @@ def test_a_peak_is_the_share_of_one_point():
 def test_statistics_come_from_the_line():
     from skipgate.theory.fresh import Recipe, fresh
 
-    network, line = fresh(shattered.body_of("plain", 4), Recipe(replicas=2)), shattered._line()
+    network, line = fresh(shattered.body_of("plain", 20), Recipe(replicas=2)), shattered._line()
     shattered.settle(network, line)
-    norm = network.blocks[0].transform.norms[0]
-    h = network.blocks[0].transform.affines[0](network.stem(line.expand(2, *line.shape)))
+    norm, points = network.blocks[0].transform.norms[0], line.expand(2, *line.shape)
+    h = network.blocks[0].transform.affines[0](network.stem(points))
     assert torch.allclose(norm.running_mean, h.mean(1))
-    assert torch.allclose(norm.running_var, h.var(1))
+    assert torch.allclose(norm.running_var, h.var(1, correction=0))
     assert not network.training
+    assert torch.allclose(network(points), network.train()(points), rtol=1e-6), "as normalised as in training, at depth too"

@@ -108,6 +108,7 @@ struct DotNormRelu : torch::autograd::Function<DotNormRelu> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList weights, at::TensorList scales,
                             at::TensorList shifts, at::TensorList biases, at::TensorList means, at::TensorList variances,
                             double epsilon, double momentum, bool last_relu) {
+    TORCH_CHECK(x.size(1) > 1, "a batch of one image has no variance to normalise by");
     variable_list kept{by_feature(x)};  // then for each layer: weight, scale, normalised W x, 1 / deviation, y
     for (size_t i = 0; i < weights.size(); i++) {
       const bool last = i + 1 == weights.size();

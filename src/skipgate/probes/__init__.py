@@ -24,5 +24,5 @@ PROBES: dict[str, Probe] = {
 }
 """Each result is plain: numbers as [..., seed], keyed by what they are."""
 
-TIMED = ("speed",)
-"""Probes that measure seconds, which are never the same twice."""
+TIMED = ("seconds",)
+"""Results that are never the same twice."""

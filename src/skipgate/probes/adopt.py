@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -38,11 +39,18 @@ def adopt(
         # T = 1 and C = 0: an open block is itself, whatever it adds up inside.
         site = Site(stage, place, keeps_shape=before == after and place not in given)
         adopted.append(Block(site, paths, Gates(Constant(slot), Constant(slot, 0.0))))
-    stem = _Stem(module, blocks[0])
-    network = Network(1, stem, adopted, _Head(stem, blocks)).train(module.training)
+    stem = Stem(module, blocks[0])
+    network = Network(1, stem, adopted, Head(stem, blocks))
+    theirs = {id(part) for whole in (module, *given.values()) for part in whole.modules()}
+    for part in network.modules():
+        if id(part) not in theirs:  # a part of the module may be in another mode than the rest, and stays so
+            part.training = module.training
     with evaluating(network), torch.no_grad():
-        if not torch.allclose(network(example.unsqueeze(0))[0], module(example), rtol=0.0001, atol=0.00001):
-            raise ValueError("the blocks do not follow one another: their chain gives other outputs than the module")
+        ours, expected = network(example.unsqueeze(0))[0], module(example)
+    if not expected.isfinite().all():
+        raise ValueError("the module's output for the example is not finite, so nothing can be told from it")
+    if not torch.allclose(ours, expected, rtol=0.0001, atol=0.00001):
+        raise ValueError("the blocks do not follow one another: their chain gives other outputs than the module")
     return network
 
 
@@ -53,12 +61,19 @@ def _shapes(module: nn.Module, blocks: Sequence[nn.Module], example: Tensor) -> 
     order: list[int] = []
     shapes: dict[int, tuple[torch.Size, torch.Size]] = {}
 
-    def watch(place: int, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+    def watch(place: int, inputs: tuple[Any, ...], named: dict[str, Any], output: Any) -> None:
+        given = [value for value in (*inputs, *named.values()) if isinstance(value, Tensor)]
+        if len(given) != 1 or not inputs or inputs[0] is not given[0] or not isinstance(output, Tensor):
+            raise ValueError(
+                f"block {place} must take one tensor, as its first argument, and give one; wrap it in a module that does"
+            )
         order.append(place)
-        shapes[place] = inputs[0].shape, output.shape
+        shapes[place] = given[0].shape, output.shape
 
     handles = [
-        block.register_forward_hook(lambda _, inputs, output, place=place: watch(place, inputs, output))
+        block.register_forward_hook(
+            lambda _, inputs, named, output, place=place: watch(place, inputs, named, output), with_kwargs=True
+        )
         for place, block in enumerate(blocks)
     ]
     try:
@@ -82,7 +97,7 @@ class _One(nn.Module):
         self.module = module
 
     def forward(self, x: Tensor, _shut: Tensor | None = None) -> Tensor:
-        y: Tensor = self.module(x[0]).unsqueeze(0)
+        y: Tensor = self.module(x[0].clone()).unsqueeze(0)  # it may work in place, on what others still need
         return y
 
 
@@ -90,7 +105,7 @@ class _Reached(Exception):
     """The first block was reached."""
 
 
-class _Stem(nn.Module):
+class Stem(nn.Module):
     """All that the module does before its first block."""
 
     def __init__(self, module: nn.Module, first: nn.Module) -> None:
@@ -115,15 +130,15 @@ class _Stem(nn.Module):
         return found[0].unsqueeze(0)
 
 
-class _Head(nn.Module):
-    """All that the module does after its last block, on the batch that its stem saw last."""
+class Head(nn.Module):
+    """All that the module does after its last block, on the batch that its stem saw last. The stem runs again on the way."""
 
-    def __init__(self, stem: _Stem, blocks: Sequence[nn.Module]) -> None:
+    def __init__(self, stem: Stem, blocks: Sequence[nn.Module]) -> None:
         super().__init__()
         self.stem, self.blocks = stem, nn.ModuleList(blocks)
 
     def forward(self, h: Tensor) -> Tensor:
-        with _replaced(list(self.blocks), h[0]):
+        with _replaced(list(self.blocks), h[0].clone()):
             y: Tensor = self.stem.module(self.stem.batch).unsqueeze(0)
         return y
 
@@ -134,8 +149,8 @@ def _replaced(blocks: Sequence[nn.Module], h: Tensor) -> Iterator[None]:
     before = [vars(block).get("forward") for block in blocks]
     try:
         for block in blocks:
-            block.forward = lambda x: x
-        blocks[-1].forward = lambda _: h
+            block.forward = lambda x, *_, **__: x
+        blocks[-1].forward = lambda *_, **__: h
         yield
     finally:
         for block, forward in zip(blocks, before, strict=True):

@@ -73,11 +73,11 @@ class Watched:
         """Shares by replica; None for a gate that is the same for all samples."""
         if not self.by_sample:
             return None
-        quiet = (torch.as_tensor(self.total) / self.images < LOW).double().mean(1)
+        mean, quiet = self.mean(), (torch.as_tensor(self.total) / self.images < LOW).double().mean(1)
+        bins, low = (torch.as_tensor(shares) / self.images for shares in (self.bins, self.low))
         return {
-            "bins": torch.as_tensor(self.bins) / self.images,
-            "low": torch.as_tensor(self.low) / self.images,
-            "quiet": quiet,
+            name: torch.where(mean.isfinite(), found, torch.nan)  # a seed that has failed has no shares
+            for name, found in (("bins", bins), ("low", low), ("quiet", quiet))
         }
 
 

@@ -1,9 +1,9 @@
 """Paths through a network of blocks (Veit et al. 2016, in the lecture): which count in training, and which can be spared.
 
-A path passes each block by its shortcut, or through it by what it adds to the shortcut; n blocks make 2^n of them.
+A path passes each block by its shortcut, or through it by what it adds to the shortcut. A block that adds nothing, such as one
+with a gate at 0, cannot be passed through; n others make 2^n paths.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +11,9 @@ import torch
 from torch import Tensor
 
 from skipgate.evaluation import evaluating, losses
+from skipgate.nets.gate import spread
 from skipgate.nets.surgery import bypass
+from skipgate.probes.prune import response_norms
 from skipgate.probes.subject import Subject
 from skipgate.probes.walk import CLOSED, CUT, OPEN, in_states
 from skipgate.settings import Probes
@@ -21,36 +23,51 @@ from skipgate.training.streams import stream
 def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     """Gradient by length of path, and errors of networks that have lost paths in two ways.
 
-    `norm` as [length][seed] is the mean norm of the loss's gradient at the first block along one path. `errors` as
-    [draw][seed] belong to networks of which `removed` blocks became their shortcuts and `cut` blocks lost theirs; each
-    halves the number of paths, but only the former takes blocks away.
+    `norm` as [length][seed] is the mean norm of the loss's gradient at the first block along one path, and `open` as [seed] the
+    number of blocks that paths pass through. `errors` as [draw][seed] belong to networks of which `removed` blocks became their
+    shortcuts and `cut` blocks lost theirs; each halves the number of paths, but only the former takes blocks away. Every seed
+    has draws of its own.
     """
-    count, draws, most = len(subject.network.blocks), settings.paths.draws, settings.paths.lost
+    open_ = (response_norms(subject) > 0).T.cpu()
+    count, draws, most = int(open_.sum(1).min()), settings.paths.draws, settings.paths.lost
     numbers = [(m, c) for m in range(most + 1) for c in range(most + 1) if m + c <= count]
-    kinds = [kind for kind in numbers for _ in range(max(1, draws // 4))]
-    states = [_states(count, *kind, stream(draw, "cut")) for draw, kind in enumerate(kinds)]
+    kinds = [kind for kind in numbers for _ in range(max(1, draws // 8))]
+    states = [_states(open_, *kind, draw) for draw, kind in enumerate(kinds)]
     return {
-        "norm": gradient_norms(subject, settings.paths.images, draws),
+        "open": open_.sum(1).tolist(),
+        "norm": gradient_norms(subject, open_, settings.paths.images, draws),
         "removed": [removed for removed, _ in kinds],
         "cut": [cut for _, cut in kinds],
-        "errors": subject.errors_of([in_states(subject.network, each) for each in states]),
+        "errors": subject.errors_of([in_states(each) for each in states]),
     }
 
 
-def gradient_norms(subject: Subject, images: int, draws: int) -> list[list[float]]:
-    """Mean over images and drawn paths of the gradient's norm at the first block, as [length][seed]."""
+def gradient_norms(subject: Subject, open_: Tensor, images: int, draws: int) -> list[list[float]]:
+    """Mean over images and drawn paths of the gradient's norm at the first block, as [length][seed].
+
+    Each draw is an order of a seed's open blocks (replica, block), of which paths of every length take the first: that leaves
+    curves less ragged than fresh draws would. There are no paths longer than the number of open blocks.
+    """
     network = subject.network
     x, y = next(Subject(network, subject.images.first(images), images).batches())
     with evaluating(network), torch.enable_grad():
         taps, g = _taps(subject, x, y)
-    # Each draw is an order of blocks, and its paths take more and more of them: that leaves curves less ragged.
-    orders, rows = [torch.randperm(len(taps), generator=stream(draw, "path")).tolist() for draw in range(draws)], []
-    for length in range(len(taps) + 1):
-        norms = []
-        for order in orders if 0 < length < len(taps) else orders[:1]:
-            norms.append(_along(taps, set(order[:length]), g).flatten(2).norm(dim=2).double().mean(1))
-        rows.append([value if math.isfinite(value) else math.nan for value in torch.stack(norms).mean(0).tolist()])
-    return rows
+    longest = open_.sum(1)
+    total = torch.zeros(len(taps) + 1, network.replicas, dtype=torch.float64)
+    for draw in range(draws):
+        ranks = torch.stack([_ranks(each, draw, seed) for seed, each in enumerate(open_)])
+        for length in range(int(longest.max()) + 1):
+            norms = _along(taps, ranks < length, g).double().flatten(2).norm(dim=2).mean(1).cpu()
+            total[length] += torch.where(longest >= length, norms, 0.0)
+    return (total / draws).tolist()
+
+
+def _ranks(open_: Tensor, draw: int, seed: int) -> Tensor:
+    """For each block its place in a random order of the open ones; a closed block comes after every length."""
+    places = open_.nonzero().flatten()
+    ranks = torch.full((len(open_),), len(open_) + 1)
+    ranks[places[torch.randperm(len(places), generator=stream(seed, f"path {draw}"))]] = torch.arange(len(places))
+    return ranks
 
 
 Tap = tuple[Tensor, Tensor, Tensor]
@@ -70,18 +87,30 @@ def _taps(subject: Subject, x: Tensor, y: Tensor) -> tuple[list[Tap], Tensor]:
     return taps, torch.autograd.grad(losses(network.head(h), y).sum(), h)[0]
 
 
-def _along(taps: Sequence[Tap], path: set[int], g: Tensor) -> Tensor:
-    """The gradient that comes back through the blocks of `path` and by all others."""
+def _along(taps: Sequence[Tap], through: Tensor, g: Tensor) -> Tensor:
+    """The gradient that comes back through the blocks of a path, `through` (replica, block), and by all others."""
     for place in reversed(range(len(taps))):
         h, skip, added = taps[place]
-        way = added if place in path else skip
-        if way is not h:
-            g = torch.autograd.grad(way, h, g, retain_graph=True, materialize_grads=True)[0]
+        mine = through[:, place].to(g.device)
+        by, inside = (_back(way, h, g) if needed else g for way, needed in ((skip, not mine.all()), (added, mine.any())))
+        g = torch.where(spread(mine, inside), inside, by) if mine.any() and not mine.all() else (inside if mine.all() else by)
     return g
 
 
-def _states(count: int, removed: int, cut: int, die: torch.Generator) -> list[int]:
-    states = [OPEN] * count
-    for number, place in enumerate(torch.randperm(count, generator=die)[: removed + cut].tolist()):
-        states[place] = CLOSED if number < removed else CUT
+def _back(way: Tensor, h: Tensor, g: Tensor) -> Tensor:
+    if way is h:
+        return g
+    if not way.requires_grad:  # what does not depend on h
+        return torch.zeros_like(h)
+    return torch.autograd.grad(way, h, g, retain_graph=True, materialize_grads=True)[0]
+
+
+def _states(open_: Tensor, removed: int, cut: int, draw: int) -> Tensor:
+    """States (block, replica): so many of each replica's open blocks removed, and so many cut."""
+    states = torch.full(open_.T.shape, OPEN)
+    for seed, each in enumerate(open_):
+        places = each.nonzero().flatten()
+        chosen = places[torch.randperm(len(places), generator=stream(seed, f"lost {draw}"))]
+        states[chosen[:removed], seed] = CLOSED
+        states[chosen[removed : removed + cut], seed] = CUT
     return states

@@ -49,7 +49,7 @@ def response_norms(subject: Subject) -> Tensor:
                 y = block(h)
                 mean.add((y - bypass(block, h)).flatten(2).norm(dim=2, keepdim=True))
                 h = y
-    return torch.stack([mean.mean() for mean in means])
+    return torch.stack([mean.mean() for mean in means]).cpu()
 
 
 def greedy(subject: Subject, images: int) -> Tensor | None:
@@ -78,7 +78,8 @@ def _costs(tally: Tally) -> tuple[Tensor, Tensor]:
 
 def _ranked(strength: Tensor) -> Tensor | None:
     """Blocks from the weakest to the strongest, (step, replica); None where all are equal."""
-    return None if bool((strength == strength[0]).all()) else strength.argsort(dim=0, stable=True)
+    tied = len(strength) > 1 and bool((strength == strength[0]).all())
+    return None if tied else strength.argsort(dim=0, stable=True)
 
 
 def _without(masks: Tensor, blocks: Tensor) -> Tensor:

@@ -11,11 +11,12 @@ import torch
 from torch import Tensor
 
 from skipgate.nets.block import Block
+from skipgate.nets.gate import spread
 from skipgate.nets.network import Network
 from skipgate.nets.surgery import bypass, shut
 
 OPEN, CLOSED, CUT = 0, 1, 2
-"""A block as it was trained; as its shortcut; and without its shortcut, which it is in all replicas or in none."""
+"""A block as it was trained; as its shortcut; and without its shortcut."""
 Step = tuple[int, tuple[int, ...]]
 """The place of a block in the trained network, and its state in each replica."""
 Walk = tuple[Step, ...]
@@ -26,14 +27,14 @@ def in_order(network: Network, order: Sequence[int]) -> Walk:
     return tuple((place, (OPEN,) * network.replicas) for place in order)
 
 
-def in_states(network: Network, states: Sequence[int]) -> Walk:
-    """All blocks in their places, each in one state in all replicas."""
-    return tuple((place, (state,) * network.replicas) for place, state in enumerate(states))
+def in_states(states: Tensor) -> Walk:
+    """All blocks in their places, in these states (block, replica)."""
+    return tuple(enumerate(map(tuple, states.tolist())))
 
 
 def with_closed(masks: Tensor) -> Walk:
     """All blocks in their places, closed where `masks` (block, replica) says so."""
-    return tuple(enumerate(map(tuple, masks.long().tolist())))
+    return in_states(masks.long())
 
 
 def outputs(network: Network, walks: Sequence[Walk], x: Tensor) -> Iterator[tuple[int, Tensor]]:
@@ -51,6 +52,7 @@ def outputs(network: Network, walks: Sequence[Walk], x: Tensor) -> Iterator[tupl
 
 
 def _through(block: Block, states: tuple[int, ...], h: Tensor) -> Tensor:
-    with shut(block, torch.tensor(states, device=h.device) == CLOSED):
+    state = torch.tensor(states, device=h.device)
+    with shut(block, state == CLOSED):
         y: Tensor = block(h)
-    return y - bypass(block, h) if CUT in states else y
+    return torch.where(spread(state == CUT, y), y - bypass(block, h), y) if CUT in states else y

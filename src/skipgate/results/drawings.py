@@ -51,7 +51,8 @@ def _gates(panel: Axes, result: Result, colour: str) -> None:
     values = result.parts["gates"]["T"]
     _band(panel, range(1, len(values) + 1), values, colour, ".-")
     if "T" in result.parts["gates"]["spread"]:
-        shares = np.array(result.parts["gates"]["spread"]["T"]["bins"], dtype=float).mean(2)
+        shares = np.array(result.parts["gates"]["spread"]["T"]["bins"], dtype=float)
+        shares = np.nanmean(shares, axis=2) if np.isfinite(shares).any() else shares[..., 0]
         for quantile in TENTHS:
             panel.plot(range(1, len(values) + 1), [_quantile(row, quantile) for row in shares], ":", color=colour, linewidth=1)
 
@@ -93,7 +94,8 @@ def _paths(panel: Axes, result: Result, colour: str) -> None:
         return
     lengths = np.linspace(0, 100, len(norms))
     counts = np.array([math.comb(len(norms) - 1, length) for length in range(len(norms))], dtype=float)
-    gradient = counts[:, None] * norms
+    open_ = [[math.comb(blocks, length) for blocks in result.parts["paths"]["open"]] for length in range(len(norms))]
+    gradient = np.array(open_, dtype=float) * norms
     _band(panel, lengths.tolist(), 100 * gradient / gradient.sum(0), colour)
     panel.plot(lengths, 100 * counts / counts.sum(), ":", color="#444444", linewidth=1)
 
@@ -163,6 +165,6 @@ FIGURES: dict[str, tuple[Draw, tuple[str, str], str]] = {
         _paths,
         ("length of path (% of blocks)", "share of all (%)"),
         f"What paths of each length bring to the gradient at the first block: their number times the mean norm along one "
-        f"({BAND}). Dotted: their number alone. Plain networks have one path.",
+        f"({BAND}). Dotted: their number alone, if all blocks are open. Plain networks have one path.",
     ),
 }

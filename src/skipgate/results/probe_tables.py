@@ -64,14 +64,13 @@ def speed(study: Study) -> str:
     rows: list[dict[str, object]] = []
     for net, result in study.results.items():
         part = result.parts["speed"]
-        prune = result.parts["prune"]["smallest"] or result.parts["prune"]["response"]
         for i, (share, removed) in enumerate(zip(SHARES, part["removed"], strict=True)):
             each = 1000000 * part["seconds"][i] / part["images"] / result.spec.settings.seeds
             rows.append(
                 {
                     "net": f"`{net}`" if i == 0 else "",
                     "removed": f"{share}, {removed} blocks",
-                    "test error (%)": _mean(prune[removed] if prune else [], result, "prune"),
+                    "test error (%)": _mean(part["errors"][i], result, "speed"),
                     "parameters": linked(f"{part['parameters'][i]:,}", result, "speed"),
                     "weights (kB)": f"{part['bytes'][i] / 1000:.0f}",
                     "kFLOP": linked(f"{part['flops'][i] / 1000:,.0f}", result, "speed"),
@@ -88,7 +87,7 @@ def sample_gates(study: Study) -> str:
             "net": f"`{net}`",
             "gate": gate,
             **{
-                title: _mean([100 * v for block in spread[key] for v in block], result, "gates")
+                title: _mean([v and 100 * v for block in spread[key] for v in block], result, "gates")
                 for key, title in (("low", "values below 0.1 (%)"), ("quiet", "units whose mean is (%)"))
             },
         }

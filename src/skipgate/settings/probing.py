@@ -43,9 +43,9 @@ class PathSampling:
     """Paths through the blocks."""
 
     draws: int = 8
-    """Paths of each length, and a quarter as many networks that have lost so many blocks and shortcuts."""
-    images: int = 50
-    """Test images whose gradient is followed."""
+    """Paths of each length for each seed, and an eighth as many networks that have lost so many blocks and shortcuts."""
+    images: int = 64
+    """Test images whose gradient is followed, in one batch: as many as a gate that looks at whole batches is tested on."""
     lost: int = 3
     """The most blocks, and the most shortcuts, that are lost."""
 

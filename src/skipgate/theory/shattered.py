@@ -48,10 +48,14 @@ def body_of(name: str, depth: int) -> Body:
 
 def settle(network: Network, points: Tensor) -> None:
     """Let batch normalisation take its statistics from these points, which half of all units are then active on."""
-    if any(isinstance(module, BatchNorm) for module in network.modules()):
-        with torch.no_grad():
-            network.train()(points.expand(network.replicas, *points.shape))
-        network.eval()
+    norms = [module for module in network.modules() if isinstance(module, BatchNorm)]
+    if not norms:
+        return
+    with torch.no_grad():
+        network.train()(points.expand(network.replicas, *points.shape))
+        for norm in norms:  # training divides by n, the running variance by n - 1, and depth would blow up the difference
+            norm.running_var *= (len(points) - 1) / len(points)
+    network.eval()
 
 
 def peak(series: Tensor) -> Tensor:
