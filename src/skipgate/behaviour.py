@@ -52,7 +52,7 @@ def _probe_digest(kind: str, subject: Subject, settings: Probes) -> str:
     """What decides one probe's result, given the weights: how it is set, and what it finds in the twin."""
     found, own = PROBES[kind](subject, settings), getattr(settings, kind, None)
     steady = {key: value for key, value in found.items() if key not in TIMED}
-    return digest_of(kind, settings.images_for(kind), own, sorted(found), rounded(steady))
+    return digest_of(kind, settings.images_for(kind), own, rounded(steady))
 
 
 def _kept(settings: Settings, fresh: dict[str, Any]) -> str | None:
