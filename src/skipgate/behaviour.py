@@ -50,9 +50,14 @@ def specify(params: Params, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _probe_digest(kind: str, subject: Subject, settings: Probes) -> str:
     """What decides one probe's result, given the weights: how it is set, and what it finds in the twin."""
-    found, own = PROBES[kind](subject, settings), getattr(settings, kind, None)
+    found, own = PROBES[kind](subject, brief(settings)), getattr(settings, kind, None)
     steady = {key: value for key, value in found.items() if key not in TIMED}
     return digest_of(kind, settings.images_for(kind), own, rounded(steady))
+
+
+def brief(settings: Probes) -> Probes:
+    """The same with one path of each length: the twin shows what is done with a path, and the settings are hashed as well."""
+    return dataclasses.replace(settings, paths=dataclasses.replace(settings.paths, draws=1))
 
 
 def _kept(settings: Settings, fresh: dict[str, Any]) -> str | None:
