@@ -22,11 +22,12 @@ def main(net: str) -> None:
     recipe = spec.settings.recipe
     split = load(paths.data_folder(spec.dataset), spec.settings.data, recipe.pixels, device)
     names: dict[str, object] = {"net": net, "digest": spec.digest, "seeds": list(range(spec.settings.seeds))}
+    recorded = written()
     names["model"], digests = sha256(model.read_bytes())[:16], specs.probe_digests(net)
     with tqdm(PROBES.items(), desc=f"{spec.study}: probing {net}", unit="probe") as bar:
         for kind, probe in bar:
             file, now = paths.result_file(spec.study, net, kind), {**names, "probe_digest": digests[kind]}
-            if is_current(file, now):
+            if recorded.get(file, ("", ""))[1] == md5(file) and is_current(file, now):
                 continue
             bar.set_postfix_str(kind)
             images = split.test.first(settings.images_for(kind))
@@ -35,9 +36,7 @@ def main(net: str) -> None:
 
 
 def is_current(file: Path, names: dict[str, object]) -> bool:
-    """Whether this result is there already, as DVC recorded it: a new probe does not repeat the old ones, an edited one is."""
-    if not file.exists() or written().get(file, ("", ""))[1] != md5(file):
-        return False
+    """Whether this result, which DVC recorded, is of the present code and model: a new probe does not repeat the old ones."""
     try:
         found = read_json(file, "probe it again")
     except Problem:

@@ -16,5 +16,7 @@ def written() -> dict[Path, tuple[str, str]]:
 
 
 def md5(file: Path) -> str:
-    """The hash that DVC uses."""
+    """The hash that DVC uses; empty for a file that is not there."""
+    if not file.exists():
+        return ""
     return hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest()
