@@ -17,6 +17,7 @@ from skipgate.probes.subject import Subject
 from skipgate.probes.walk import with_closed
 from skipgate.settings import Augment, Body, Constant, Dataset, GateChoice, Mlp, Nadam, Recipe
 from skipgate.specs import Settings
+from skipgate.training.device import keep_memory
 from skipgate.training.loop import begin, train_batches
 from skipgate.training.streams import stream, streams
 
@@ -101,6 +102,7 @@ def lesions(name: str, body: Body, seeds: int, images: Images, rounds: int) -> T
 def _alternating(works: Sequence[Callable[[], None]], rounds: int) -> list[float]:
     """The fastest of several rounds of each, the first round left out."""
     torch.set_num_threads(1)
+    keep_memory()
     best = [float("inf")] * len(works)
     for turn in range(rounds + 1):
         for i, work in enumerate(works):

@@ -64,11 +64,20 @@ def test_what_is_no_number_stays_so():
     assert y[0, :, 1].isnan().all()
 
 
-def test_gated_sum_is_the_equation_and_its_gradient():
-    t, f, s, weight = random(3, 1, 1), random(3, 7, 4), random(3, 7, 4), random(3, 7, 4)
-    assert torch.autograd.gradcheck(gated_sum, [v.clone().requires_grad_() for v in (t, f, s)])
-    assert torch.allclose(gated_sum(t, f, s), t * f + s)
-    assert (weight * gated_sum(t, f, s)).isfinite().all()
+@pytest.mark.parametrize("gates", [(3, 1, 1), (3, 7, 4)], ids=["one a replica", "one each"])
+def test_gated_sum_is_the_equation_and_its_gradient(gates):
+    t, c, f, s = random(*gates), random(*gates), random(3, 7, 4), random(3, 7, 4)
+    assert torch.autograd.gradcheck(gated_sum, [v.clone().requires_grad_() for v in (t, f, c, s)])
+    assert torch.allclose(gated_sum(t, f, c, s), t * f + c * s)
+    assert torch.allclose(gated_sum(t.mT.contiguous().mT, f, c, s.mT.contiguous().mT), t * f + c * s)
+
+
+def test_gated_sum_takes_an_open_shortcut_and_leaves_other_gates_to_their_parts():
+    t, f, s = random(3, 1, 1), random(3, 7, 4), random(3, 7, 4)
+    assert torch.allclose(gated_sum(t, f, 1.0, s), t * f + s)
+    assert gated_sum(random(3, 7, 4), f, t, s) is None
+    assert gated_sum(random(3, 7, 1), f, 1.0, s) is None
+    assert gated_sum(random(3, 7, 4), f, 1.0, s) is None
 
 
 def test_compiled_nadam_is_pytorchs():
@@ -98,9 +107,12 @@ def test_training_without_a_compiler_gives_the_same_numbers_to_rounding(split, m
             assert native.available()
         state = begin(settings, range(2), torch.device("cpu"))
         run_epoch(state, split, 0)
-        histories.append(torch.tensor([state.history["train_loss"], state.history["test_loss"]]))
+        histories.append(state.history)
     native.available.cache_clear()
-    assert torch.allclose(*histories, rtol=1e-4)
+    ours, theirs = histories
+    assert torch.tensor(ours["train_loss"]).allclose(torch.tensor(theirs["train_loss"]), rtol=1e-5)
+    # In the parts a bias before batch normalisation drifts on rounding noise, which running means follow late.
+    assert torch.tensor(ours["test_loss"]).allclose(torch.tensor(theirs["test_loss"]), rtol=1e-3)
 
 
 def test_the_compiled_step_is_the_one_that_trains(monkeypatch):

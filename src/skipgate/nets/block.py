@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from skipgate.nets.dense import fused, gated_sum
+from skipgate.nets.dense import gated_sum
 from skipgate.nets.gate import Gate, spread
 
 
@@ -66,9 +66,8 @@ class Block(nn.Module):
 
 def _mixed(t: Tensor | float, f: Tensor, c: Tensor | float, s: Tensor) -> Tensor | float:
     """The sum t f + c s, in one step where there is one."""
-    if isinstance(t, Tensor) and t.numel() == len(f) and f.ndim == 3 and isinstance(c, float) and c == 1 and fused(f):
-        return gated_sum(t, f, s)
-    return _times(t, f) + _times(c, s)
+    whole = gated_sum(t, f, c, s) if isinstance(t, Tensor) else None
+    return _times(t, f) + _times(c, s) if whole is None else whole
 
 
 def _times(gate: Tensor | float, value: Tensor) -> Tensor | float:

@@ -30,7 +30,14 @@ def dot_norm_relu(x: Tensor, layers: Sequence[Layer], *, last_relu: bool) -> Ten
     return y
 
 
-def gated_sum(t: Tensor, f: Tensor, s: Tensor) -> Tensor:
-    """The mix t f + s with one t a replica (gresnet: u = g(k) f + x), for f and s of (replica, batch, width)."""
-    y: Tensor = torch.ops.skipgate.gated_sum(f, s, t)
+def gated_sum(t: Tensor, f: Tensor, c: Tensor | float, s: Tensor) -> Tensor | None:
+    """The sum t f + c s for f and s of (replica, batch, width); None where there is no compiled step for such gates.
+
+    There is one for gates with one value a replica (gresnet: u = g(k) f + x) and with one for each element (highway).
+    """
+    if isinstance(c, float) and t.numel() == len(f):
+        c = torch.full_like(t, c)
+    if f.ndim != 3 or t.numel() not in (len(f), f.numel()) or not isinstance(c, Tensor) or c.shape != t.shape or not fused(f):
+        return None
+    y: Tensor = torch.ops.skipgate.gated_sum(f, s, t, c)
     return y

@@ -154,54 +154,68 @@ at::Tensor dot_norm_relu(const at::Tensor& x, at::TensorList weights, at::Tensor
   return DotNormRelu::apply(x, weights, scales, shifts, biases, means, variances, epsilon, momentum, last_relu);
 }
 
-// y = t f + s with one t a replica: a scalar gate on F and an open shortcut.
-template <typename T>
-void mix(T* y, const T* f, const T* s, int64_t count, T t) {
+// The sum of the block equation, y = t f + c s, where one t and one c hold for a whole replica, or `each` element has its own.
+template <bool each, typename T>
+void mix(T* y, const T* f, const T* s, const T* t, const T* c, int64_t count) {
 #pragma omp simd
-  for (int64_t j = 0; j < count; j++) y[j] = t * f[j] + s[j];
+  for (int64_t j = 0; j < count; j++) y[j] = t[each ? j : 0] * f[j] + c[each ? j : 0] * s[j];
 }
 
-template <typename T>
-T mix_back(T* to_f, const T* grad, const T* f, int64_t count, T t) {
-  T product = 0;
-#pragma omp simd reduction(+ : product)
+template <bool each, typename T>
+void mix_back(T* to_f, T* to_s, T* to_t, T* to_c, const T* grad, const T* f, const T* s, const T* t, const T* c, int64_t count) {
+  T sum_t = 0, sum_c = 0;
+#pragma omp simd reduction(+ : sum_t, sum_c)
   for (int64_t j = 0; j < count; j++) {
-    product += grad[j] * f[j];
-    to_f[j] = t * grad[j];
+    to_f[j] = grad[j] * t[each ? j : 0];
+    to_s[j] = grad[j] * c[each ? j : 0];
+    const T along_f = grad[j] * f[j], along_s = grad[j] * s[j];
+    if constexpr (each) to_t[j] = along_f, to_c[j] = along_s;
+    if constexpr (!each) sum_t += along_f, sum_c += along_s;
   }
-  return product;
+  if constexpr (!each) *to_t = sum_t, *to_c = sum_c;
 }
 
 struct GatedSum : torch::autograd::Function<GatedSum> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& wide_f, const at::Tensor& wide_s, const at::Tensor& t) {
-    const at::Tensor f = by_feature(wide_f), s = by_feature(wide_s), y = by_batch(f);
-    const int64_t replicas = t.numel(), count = f.numel() / replicas;
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& wide_f, const at::Tensor& wide_s, const at::Tensor& wide_t,
+                            const at::Tensor& wide_c) {
+    const at::Tensor f = by_feature(wide_f), s = by_feature(wide_s), t = by_feature(wide_t), c = by_feature(wide_c);
+    const at::Tensor y = by_batch(f);
+    const bool each = t.numel() == f.numel();
+    const int64_t parts = each ? 1 : t.numel(), count = f.numel() / parts;
     AT_DISPATCH_FLOATING_TYPES(f.scalar_type(), "gated_sum", [&] {
-      const auto *fs = f.const_data_ptr<scalar_t>(), *ss = s.const_data_ptr<scalar_t>(), *ts = t.const_data_ptr<scalar_t>();
+      const auto *fs = f.const_data_ptr<scalar_t>(), *ss = s.const_data_ptr<scalar_t>();
+      const auto *ts = t.const_data_ptr<scalar_t>(), *cs = c.const_data_ptr<scalar_t>();
       auto* ys = y.mutable_data_ptr<scalar_t>();
-      for (int64_t r = 0; r < replicas; r++) mix<scalar_t>(ys + r * count, fs + r * count, ss + r * count, count, ts[r]);
+      const auto work = each ? mix<true, scalar_t> : mix<false, scalar_t>;
+      for (int64_t i = 0, at = 0; i < parts; i++, at += count) work(ys + at, fs + at, ss + at, ts + i, cs + i, count);
     });
-    ctx->save_for_backward({f, t});
+    ctx->save_for_backward({f, s, t, c});
     return y;
   }
 
   static variable_list backward(AutogradContext* ctx, variable_list grads) {
     const auto saved = ctx->get_saved_variables();
-    const at::Tensor &f = saved[0], &t = saved[1];
-    const at::Tensor grad = by_feature(grads[0]), to_f = by_batch(f), to_t = at::empty_like(t);
-    const int64_t replicas = t.numel(), count = f.numel() / replicas;
+    const at::Tensor grad = by_feature(grads[0]), &f = saved[0], &s = saved[1], &t = saved[2], &c = saved[3];
+    const at::Tensor to_f = by_batch(f), to_s = by_batch(s), to_t = by_batch(t), to_c = by_batch(c);
+    const bool each = t.numel() == f.numel();
+    const int64_t parts = each ? 1 : t.numel(), count = f.numel() / parts;
     AT_DISPATCH_FLOATING_TYPES(f.scalar_type(), "gated_sum_backward", [&] {
-      const auto *fs = f.const_data_ptr<scalar_t>(), *gs = grad.const_data_ptr<scalar_t>(), *ts = t.const_data_ptr<scalar_t>();
-      auto *out = to_f.mutable_data_ptr<scalar_t>(), *sums = to_t.mutable_data_ptr<scalar_t>();
-      for (int64_t r = 0; r < replicas; r++) {
-        sums[r] = mix_back<scalar_t>(out + r * count, gs + r * count, fs + r * count, count, ts[r]);
+      const auto *gs = grad.const_data_ptr<scalar_t>(), *fs = f.const_data_ptr<scalar_t>(), *ss = s.const_data_ptr<scalar_t>();
+      const auto *ts = t.const_data_ptr<scalar_t>(), *cs = c.const_data_ptr<scalar_t>();
+      auto *df = to_f.mutable_data_ptr<scalar_t>(), *ds = to_s.mutable_data_ptr<scalar_t>();
+      auto *dt = to_t.mutable_data_ptr<scalar_t>(), *dc = to_c.mutable_data_ptr<scalar_t>();
+      const auto work = each ? mix_back<true, scalar_t> : mix_back<false, scalar_t>;
+      for (int64_t i = 0, at = 0; i < parts; i++, at += count) {
+        work(df + at, ds + at, dt + i, dc + i, gs + at, fs + at, ss + at, ts + i, cs + i, count);
       }
     });
-    return {to_f, grads[0], to_t};
+    return {to_f, to_s, to_t, to_c};
   }
 };
 
-at::Tensor gated_sum(const at::Tensor& f, const at::Tensor& s, const at::Tensor& t) { return GatedSum::apply(f, s, t); }
+at::Tensor gated_sum(const at::Tensor& f, const at::Tensor& s, const at::Tensor& t, const at::Tensor& c) {
+  return GatedSum::apply(f, s, t, c);
+}
 
 // One step of NAdam (Dozat 2016) on flat tensors, in place, the moments m and v moved first:
 // p -= (a g + b m) / (sqrt(v / unbias) + epsilon). Leaves the gradient at 0, ready for the next batch.

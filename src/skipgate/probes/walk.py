@@ -5,7 +5,7 @@ stand side by side, so each takes up the activations of the one before it at the
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 import torch
 from torch import Tensor
@@ -39,20 +39,31 @@ def with_closed(masks: Tensor) -> Walk:
 
 def outputs(network: Network, walks: Sequence[Walk], x: Tensor) -> Iterator[tuple[int, Tensor]]:
     """The logits of every walk on one batch, each with the walk's number, in an order that shares the most."""
-    blocks, first = network.blocks, network.stem(x)
-    trail: list[tuple[Step, Tensor]] = []
-    for number in sorted(range(len(walks)), key=lambda i: walks[i]):
-        walk = walks[number]
-        pairs = zip(trail, walk, strict=False)
-        del trail[sum(1 for _ in takewhile(lambda pair: pair[0][0] == pair[1], pairs)) :]
-        for place, states in walk[len(trail) :]:
-            h = trail[-1][1] if trail else first
-            trail.append(((place, states), _through(blocks[place], states, h)))
-        yield number, network.head(trail[-1][1] if trail else first)
+    order = sorted(range(len(walks)), key=lambda i: walks[i])
+    alike = [_shared(walks[a], walks[b]) for a, b in pairwise(order)]
+    trail = [network.stem(x)]
+    for number, taken, kept in zip(order, [0, *alike], [*alike, 0], strict=False):
+        h = trail[taken]
+        for steps, (place, states) in enumerate(walks[number][taken:], taken + 1):
+            h = _through(network.blocks[place], states, h)
+            # What no later walk takes up is let go at once: its memory is used again while the caches hold it.
+            if steps <= kept:
+                trail.append(h)
+        del trail[kept + 1 :]
+        yield number, network.head(h)
+
+
+def _shared(a: Walk, b: Walk) -> int:
+    """How many steps two walks have in common before they part."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
 def _through(block: Block, states: tuple[int, ...], h: Tensor) -> Tensor:
+    y: Tensor
+    if set(states) <= {OPEN}:
+        y = block(h)
+        return y
     state = torch.tensor(states, device=h.device)
     with shut(block, state == CLOSED):
-        y: Tensor = block(h)
+        y = block(h)
     return torch.where(spread(state == CUT, y), y - bypass(block, h), y) if CUT in states else y
