@@ -1,12 +1,15 @@
 """Tables and figures of what probes found."""
 
+import dataclasses
 import re
 
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 
 from skipgate import params
-from skipgate.results import drawings, probe_tables, store
+from skipgate.results import drawings, names, probe_tables, store
+from skipgate.settings import Crelu
 from tests.toys import ROOT
 
 
@@ -48,3 +51,19 @@ def test_quantiles_of_a_histogram():
     shares[[0, 10]] = 0.5
     assert drawings._quantile(shares, 0.25) == pytest.approx(0.025)
     assert drawings._quantile(shares, 0.75) == pytest.approx(0.525)
+
+
+def test_networks_without_shortcuts_have_no_estimates_to_draw(study):
+    for net, lines in (("plain-50", 0), ("residual-50", 2)):
+        _, panel = plt.subplots()
+        drawings.FIGURES["estimation"][0](panel, study.results[net], "black")
+        assert len(panel.lines) == lines
+        plt.close()
+
+
+def test_lines_tell_starts_apart_where_nets_differ_by_them(study):
+    spec = study.specs["plain-10"]
+    starts = [dataclasses.replace(spec.settings, body=Crelu("crelu", 10, init=init)) for init in ("looks-linear", "he-normal")]
+    found = [names.line(dataclasses.replace(spec, settings=settings)) for settings in starts]
+    assert found == ["CReLU, looks-linear", "CReLU, he-normal"]
+    assert names.line(spec) == names.family(spec) == "plain"

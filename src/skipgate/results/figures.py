@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 
 from skipgate.files import write_atomically
 from skipgate.results.drawings import BAND, FIGURES, Draw
-from skipgate.results.names import family, size
+from skipgate.results.names import line, size
 from skipgate.results.store import Result, Study
 
 mpl.use("Agg")  # figures are files; no window is ever opened
@@ -50,8 +50,8 @@ def draw_all(study: Study, folder: Path) -> None:
 
 def _draw_one(name: str, study: Study, folder: Path) -> None:
     groups: dict[str, dict[str, Result]] = {}
-    for result in study.results.values():  # of nets that differ in neither size nor family the first; the others are ablations
-        groups.setdefault(size(result.spec), {}).setdefault(family(result.spec), result)
+    for result in study.results.values():  # of nets that differ in neither size nor line the first; the others are ablations
+        groups.setdefault(size(result.spec), {}).setdefault(line(result.spec), result)
     draw, labels, _ = FIGURES[name]
     save(_panels(groups, draw, labels), folder / f"{name}.png")
 
@@ -76,7 +76,7 @@ def _finish(panel: Axes, label: str) -> None:
         panel.set_xticks([])
     elif label in COUNTED:
         panel.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
-        last = max(float(np.max(line.get_xdata())) for line in panel.lines)
+        last = max(float(np.max(drawn.get_xdata())) for drawn in panel.lines)
         panel.set_xlim(0.5, last + 0.5)
         if last < 3:  # the locator has no whole numbers for so few
             panel.set_xticks(range(1, round(last) + 1))
@@ -99,7 +99,7 @@ def _panels(groups: dict[str, dict[str, Result]], draw: Draw, labels: tuple[str,
     figure, axes = plt.subplots(rows, columns, figsize=(WIDTH, HEIGHT * rows + LEGEND), squeeze=False, sharey=True)
     # Margins by hand, in inches: matplotlib's own layout takes longer than all the drawing.
     tall = HEIGHT * rows + LEGEND
-    figure.subplots_adjust(0.75 / WIDTH, (LEGEND + 0.55) / tall, 1 - 0.1 / WIDTH, 1 - 0.35 / tall, wspace=0.1, hspace=0.45)
+    figure.subplots_adjust(0.75 / WIDTH, (LEGEND + 0.55) / tall, 1 - 0.2 / WIDTH, 1 - 0.35 / tall, wspace=0.1, hspace=0.45)
     shown: dict[str, str] = {}
     for panel, (title, results) in zip(axes.flat, groups.items(), strict=False):
         for label, result in results.items():

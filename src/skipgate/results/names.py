@@ -29,6 +29,12 @@ def family(spec: Spec) -> str:
     return FAMILIES.get(pair, f"T {pair[0]}, C {pair[1]}")
 
 
+def line(spec: Spec) -> str:
+    """What a net is called in a legend: its family, and how it starts where nets are set beside each other by that."""
+    body = spec.settings.body
+    return f"{family(spec)}, {body.init}" if isinstance(body, Crelu) else family(spec)
+
+
 def size(spec: Spec) -> str:
     """The size by which nets of different families are set side by side."""
     body = spec.settings.body
