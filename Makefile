@@ -8,6 +8,9 @@ READY := .venv/.ready
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
+# Processes beside each other, as tests and nets are, must not each take all cores. Trainings take what their recipe says.
+OMP_NUM_THREADS ?= 1
+export OMP_NUM_THREADS
 
 .DEFAULT_GOAL := help
 .PHONY: help setup repro report test lint audit verify check freeze ui bench soak again lock clean

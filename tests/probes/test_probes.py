@@ -2,13 +2,14 @@
 
 import pytest
 import torch
+from scipy.stats import kendalltau
 
 from skipgate.evaluation import Images
 from skipgate.nets.surgery import arranged, closed, one_closed
 from skipgate.nets.weights import to_list
 from skipgate.probes import PROBES
 from skipgate.probes.gates import Watched, gate_means
-from skipgate.probes.shuffle import placed, swapped
+from skipgate.probes.shuffle import kendall, placed, swapped
 from skipgate.probes.subject import Subject
 from skipgate.settings import GateChoice, Mlp, Probes, Pruning, Shuffling
 from skipgate.training.streams import stream
@@ -144,3 +145,9 @@ def test_a_probe_that_fails_removes_its_hooks():
     with pytest.raises(RuntimeError):
         gate_means(broken, [block.T for block in case.network.blocks])
     assert all(not block.T._forward_hooks for block in case.network.blocks)
+
+
+@pytest.mark.parametrize("count", [2, 5, 30])
+def test_kendalls_tau_is_scipys(count):
+    order = torch.randperm(count, generator=stream(count, "tau")).tolist()
+    assert kendall(order) == pytest.approx(kendalltau(range(count), order).statistic, abs=1e-12)

@@ -161,6 +161,9 @@ def test_the_rule_that_fits_is_named():
     at = [Verdict(cell, "x", None, "inconclusive", "", gap) for gap in (near, far)]
     assert "fit our best epoch on the test set better" in better_rule([at[1]], [at[0]])
     assert "fit our last epoch better" in better_rule([at[0]], [at[1]])
+    both = better_rule([at[0], at[1]], [at[1], at[0]])
+    assert "about equally well" in both
+    assert "1 of 2 are nearer to the best" in both
     assert better_rule([Verdict(cell, "x", None, "not run", "")], []) == ""
 
 

@@ -14,6 +14,8 @@ from skipgate.results.verdicts import WORDS, Verdict, judge
 
 CERTAIN = 1000.0
 """How clear a claim is that was computed and not sampled."""
+SIMILAR = 1.25
+"""Distances of which none is larger by more than this factor are about equal."""
 
 
 @dataclass(frozen=True)
@@ -96,13 +98,17 @@ def judge_study(params: Params, study: Study, papers: dict[str, Paper]) -> Judge
 
 def better_rule(verdicts: Sequence[Verdict], at_best: Sequence[Verdict]) -> str:
     """A sentence on which of the two rules a paper's numbers fit, by the squared distances in standard errors."""
-    gaps = [[v.gap for v in found if v.gap] for found in (verdicts, at_best)]
-    if not all(gaps):
+    pairs = [(v.gap, w.gap) for v, w in zip(verdicts, at_best, strict=False) if v.gap and w.gap]
+    if not pairs:
         return ""
-    last, best = (sum((gap.size / gap.error) ** 2 for gap in found) / len(found) for found in gaps)
-    fits = "last epoch" if last < best else "best epoch on the test set"
+    squares = [[(gap.size / gap.error) ** 2 for gap in pair] for pair in pairs]
+    last, best = (sum(column) / len(pairs) for column in zip(*squares, strict=True))
+    fits = "last epoch better" if last < best else "best epoch on the test set better"
+    if max(last, best) <= SIMILAR * min(last, best):
+        fits = "last epoch and our best on the test set about equally well"
+    nearer = sum(at_the_best < at_the_last for at_the_last, at_the_best in squares)
     distances = f"mean squared distance in standard errors {last:.3g} at the last, {best:.3g} at the best"
-    return f"The paper's numbers fit our {fits} better: {distances}."
+    return f"The paper's numbers fit our {fits}: {distances}; {nearer} of {len(pairs)} are nearer to the best."
 
 
 def _height(part: Part) -> float:
