@@ -8,7 +8,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from skipgate import params
-from skipgate.results import drawings, names, probe_tables, store
+from skipgate.results import drawings, figures, names, probe_tables, store
 from skipgate.settings import Crelu
 from tests.toys import ROOT
 
@@ -53,12 +53,34 @@ def test_quantiles_of_a_histogram():
     assert drawings._quantile(shares, 0.75) == pytest.approx(0.525)
 
 
-def test_networks_without_shortcuts_have_no_estimates_to_draw(study):
-    for net, lines in (("plain-50", 0), ("residual-50", 2)):
-        _, panel = plt.subplots()
-        drawings.FIGURES["estimation"][0](panel, study.results[net], "black")
-        assert len(panel.lines) == lines
-        plt.close()
+def test_networks_without_shortcuts_or_of_one_block_have_no_estimates_to_draw(study):
+    shows = drawings.FIGURES["estimation"].shows
+    assert [shows(study.results[net]) for net in ("plain-50", "residual-2", "residual-50")] == [False, False, True]
+
+
+def test_a_figure_has_panels_and_lines_for_what_it_shows_alone(study):
+    groups = {
+        "one": {"plain": study.results["plain-2"], "residual": study.results["residual-2"]},
+        "many": {"plain": study.results["plain-50"], "residual": study.results["residual-50"]},
+    }
+    for name, titles, lines in (("lesion", ["one", "many"], ["plain", "residual"]), ("estimation", ["many"], ["residual"])):
+        figure = figures._panels(groups, drawings.FIGURES[name])
+        assert [panel.get_title() for panel in figure.axes] == titles
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == lines
+        plt.close(figure)
+
+
+def test_a_figure_that_can_show_no_net_says_so():
+    figure = figures._panels({}, drawings.FIGURES["estimation"])
+    assert [text.get_text() for text in figure.axes[0].texts] == ["nothing\nto show"]
+    plt.close(figure)
+
+
+def test_a_line_has_the_same_colour_in_every_figure(study):
+    plain, residual = study.results["plain-2"], study.results["residual-50"]
+    colours = figures._colours({"one": {"CReLU": plain, "other": residual}, "two": {"plain": plain, "other": residual}})
+    assert colours["plain"] == figures.COLOURS["plain"]
+    assert (colours["CReLU"], colours["other"]) == figures.OTHERS[:2]
 
 
 def test_lines_tell_starts_apart_where_nets_differ_by_them(study):

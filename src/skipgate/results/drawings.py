@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -90,8 +91,6 @@ def _rules(panel: Axes, result: Result, colour: str) -> None:
 
 def _paths(panel: Axes, result: Result, colour: str) -> None:
     norms = np.array(result.parts["paths"]["norm"], dtype=float)
-    if family(result.spec) in ONE_PATH or len(norms) < FEW:
-        return
     lengths = np.linspace(0, 100, len(norms))
     counts = np.array([math.comb(len(norms) - 1, length) for length in range(len(norms))], dtype=float)
     open_ = [[math.comb(blocks, length) for blocks in result.parts["paths"]["open"]] for length in range(len(norms))]
@@ -101,8 +100,6 @@ def _paths(panel: Axes, result: Result, colour: str) -> None:
 
 
 def _estimation(panel: Axes, result: Result, colour: str) -> None:
-    if family(result.spec) in ONE_PATH:  # nothing carries an estimate from block to block, and failed ones dwarf all others
-        return
     part = result.parts["estimation"]
     size_of = np.array(part["size"], dtype=float)
     places = range(1, len(size_of) + 1)
@@ -115,58 +112,97 @@ def _estimation(panel: Axes, result: Result, colour: str) -> None:
 
 def _shuffle(panel: Axes, result: Result, colour: str) -> None:
     part = result.parts["shuffle"]
-    if part["tau"]:
-        mean, low, high = _summary(part["errors"])
-        panel.errorbar(part["tau"], mean, (mean - low, high - mean), fmt="o", color=colour, markersize=4, elinewidth=0.8)
-        for kind, marker in (("full", "x"), ("reversed", "s")):
-            if part[kind]["tau"]:
-                panel.plot(part[kind]["tau"], _summary(part[kind]["errors"])[0], marker, color=colour, markersize=5)
+    mean, low, high = _summary(part["errors"])
+    panel.errorbar(part["tau"], mean, (mean - low, high - mean), fmt="o", color=colour, markersize=4, elinewidth=0.8)
+    for kind, marker in (("full", "x"), ("reversed", "s")):
+        if part[kind]["tau"]:
+            panel.plot(part[kind]["tau"], _summary(part[kind]["errors"])[0], marker, color=colour, markersize=5)
 
 
-FIGURES: dict[str, tuple[Draw, tuple[str, str], str]] = {
-    "training": (_curve("train_loss"), ("epoch", "training loss"), f"Training loss by epoch ({BAND})."),
-    "error": (_curve("test_error"), ("epoch", "test error (%)"), f"Test error by epoch ({BAND})."),
-    "gates": (
+def _has_gates(result: Result) -> bool:
+    return result.spec.settings.T.gate != "constant"
+
+
+def _has_estimates(result: Result) -> bool:
+    """Without shortcuts nothing carries an estimate from block to block, and networks that failed dwarf all others."""
+    return family(result.spec) not in ONE_PATH and len(result.parts["estimation"]["mean"]) > 1
+
+
+def _has_paths(result: Result) -> bool:
+    return family(result.spec) not in ONE_PATH and len(result.parts["paths"]["norm"]) >= FEW
+
+
+def _can_be_shuffled(result: Result) -> bool:
+    return bool(result.parts["shuffle"]["tau"])
+
+
+class Drawing(NamedTuple):
+    """A figure: how one net is drawn, the axes, what stands under it, and which nets it can show."""
+
+    draw: Draw
+    x: str
+    y: str
+    caption: str
+    shows: Callable[[Result], bool] = lambda _: True
+
+
+FIGURES: dict[str, Drawing] = {
+    "training": Drawing(_curve("train_loss"), "epoch", "training loss", f"Training loss by epoch ({BAND})."),
+    "error": Drawing(_curve("test_error"), "epoch", "test error (%)", f"Test error by epoch ({BAND})."),
+    "gates": Drawing(
         _gates,
-        ("block", "mean of T"),
-        f"Transform gate by block, averaged over test images and units ({BAND}). Dotted, for gates that depend on the sample: "
-        "a tenth and nine tenths of all values lie below.",
+        "block",
+        "mean of T",
+        f"Transform gate by block, averaged over test images and units ({BAND}); of a gated network it is max(0, k). Dotted, "
+        "for gates that depend on the sample: a tenth and nine tenths of all values lie below. Networks whose gates are "
+        "constant are left out.",
+        _has_gates,
     ),
-    "lesion": (
+    "lesion": Drawing(
         _lesion,
-        ("block removed", "test error (%)"),
+        "block removed",
+        "test error (%)",
         f"Test error after one block has become its shortcut; dotted: the whole network ({BAND}).",
     ),
-    "prune": (
+    "prune": Drawing(
         _prune,
-        ("blocks removed (%)", "test error (%)"),
+        "blocks removed (%)",
+        "test error (%)",
         "Test error as blocks become their shortcuts. Solid: at random (median over orders and seeds, band from a tenth to "
         "nine tenths of them); dashed: smallest gate first (mean over seeds), where gates differ.",
     ),
-    "rules": (
+    "rules": Drawing(
         _rules,
-        ("blocks removed (%)", "test error (%)"),
+        "blocks removed (%)",
+        "test error (%)",
         "The same by two other rules (mean over seeds). Solid: greedily, each time the block without which the fewest training "
         "images are mistaken; dotted: the block that adds least to its shortcut first.",
     ),
-    "estimation": (
+    "estimation": Drawing(
         _estimation,
-        ("block", "share of the last output's spread"),
+        "block",
+        "share of the last output's spread",
         "Estimation error, a block's output less that of the last block of its stage, per unit over test images, then "
         "averaged over units, as a share of the spread of the last output. Solid: standard deviation (mean over seeds, band "
-        "from smallest to largest); dotted: mean error. Networks without shortcuts are left out.",
+        "from smallest to largest); dotted: mean error. Networks without shortcuts or of a single block are left out.",
+        _has_estimates,
     ),
-    "shuffle": (
+    "shuffle": Drawing(
         _shuffle,
-        ("Kendall's tau", "test error (%)"),
+        "Kendall's tau",
+        "test error (%)",
         "Test error after random swaps of blocks within a stage, against the order that is left: 1 is the trained order, "
         "-1 its reverse (point: mean over seeds; bar: smallest to largest seed). Cross: whole shuffles; square: each stage "
         "reversed.",
+        _can_be_shuffled,
     ),
-    "paths": (
+    "paths": Drawing(
         _paths,
-        ("length of path (% of blocks)", "share of all (%)"),
+        "length of path (% of blocks)",
+        "share of all (%)",
         f"What paths of each length bring to the gradient at the first block: their number times the mean norm along one "
-        f"({BAND}). Dotted: their number alone, if all blocks are open. Plain networks have one path.",
+        f"({BAND}). Dotted: their number alone, if all blocks are open. Plain networks have one path and "
+        "are left out, as are networks of fewer than three blocks.",
+        _has_paths,
     ),
 }

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from skipgate.files import write_atomically
-from skipgate.results.drawings import BAND, FIGURES, Draw
+from skipgate.results.drawings import BAND, FIGURES, Drawing
 from skipgate.results.names import line, size
 from skipgate.results.store import Result, Study
 
@@ -38,7 +38,7 @@ WIDTH, HEIGHT, LEGEND, MOST_COLUMNS = 11.0, 3.1, 0.35, 4
 
 def captions() -> dict[str, str]:
     """What the figures show, by file name."""
-    return {f"{name}.png": caption for name, (_, _, caption) in FIGURES.items()}
+    return {f"{name}.png": drawing.caption for name, drawing in FIGURES.items()}
 
 
 def draw_all(study: Study, folder: Path) -> None:
@@ -52,17 +52,17 @@ def _draw_one(name: str, study: Study, folder: Path) -> None:
     groups: dict[str, dict[str, Result]] = {}
     for result in study.results.values():  # of nets that differ in neither size nor line the first; the others are ablations
         groups.setdefault(size(result.spec), {}).setdefault(line(result.spec), result)
-    draw, labels, _ = FIGURES[name]
-    save(_panels(groups, draw, labels), folder / f"{name}.png")
+    save(_panels(groups, FIGURES[name]), folder / f"{name}.png")
 
 
 def draw_net(result: Result, file: Path) -> None:
     """All figures of one net as the panels of one picture."""
     figure, axes = plt.subplots(3, 3, figsize=(12, 9), layout="constrained")
-    for panel, (draw, labels, _) in zip(axes.flat, FIGURES.values(), strict=True):
-        draw(panel, result, COLOURS["residual"])
-        panel.set_ylabel(labels[1])
-        _finish(panel, labels[0])
+    for panel, drawing in zip(axes.flat, FIGURES.values(), strict=True):
+        if drawing.shows(result):
+            drawing.draw(panel, result, COLOURS["residual"])
+        panel.set_ylabel(drawing.y)
+        _finish(panel, drawing.x)
     figure.suptitle(f"{result.spec.net} ({BAND})")
     save(figure, file)
 
@@ -92,25 +92,34 @@ def save(figure: Figure, file: Path) -> None:
     write_atomically(file, buffer.getvalue())
 
 
-def _panels(groups: dict[str, dict[str, Result]], draw: Draw, labels: tuple[str, str]) -> Figure:
-    """One panel a size, with one legend for all."""
-    rows = -(-len(groups) // MOST_COLUMNS)
-    columns = -(-len(groups) // rows)
+def _colours(groups: dict[str, dict[str, Result]]) -> dict[str, str]:
+    """A colour for each line of a study, the same in all its figures."""
+    lines = dict.fromkeys(itertools.chain.from_iterable(groups.values()))
+    others = itertools.cycle(OTHERS)
+    return {label: COLOURS.get(label) or next(others) for label in lines}
+
+
+def _panels(groups: dict[str, dict[str, Result]], drawing: Drawing) -> Figure:
+    """One panel a size, with one legend for all; sizes and lines of which there is nothing to show are left out."""
+    colours = _colours(groups)
+    shown = {title: {label: net for label, net in nets.items() if drawing.shows(net)} for title, nets in groups.items()}
+    shown = {title: nets for title, nets in shown.items() if nets} or {"": {}}
+    rows = -(-len(shown) // MOST_COLUMNS)
+    columns = -(-len(shown) // rows)
     figure, axes = plt.subplots(rows, columns, figsize=(WIDTH, HEIGHT * rows + LEGEND), squeeze=False, sharey=True)
     # Margins by hand, in inches: matplotlib's own layout takes longer than all the drawing.
     tall = HEIGHT * rows + LEGEND
     figure.subplots_adjust(0.75 / WIDTH, (LEGEND + 0.55) / tall, 1 - 0.2 / WIDTH, 1 - 0.35 / tall, wspace=0.1, hspace=0.45)
-    shown: dict[str, str] = {}
-    for panel, (title, results) in zip(axes.flat, groups.items(), strict=False):
-        for label, result in results.items():
-            shown.setdefault(label, COLOURS.get(label) or OTHERS[len(shown.keys() - COLOURS.keys()) % len(OTHERS)])
-            draw(panel, result, shown[label])
+    for panel, (title, nets) in zip(axes.flat, shown.items(), strict=False):
+        for label, net in nets.items():
+            drawing.draw(panel, net, colours[label])
         panel.set_title(title)
-        _finish(panel, labels[0])
-    for panel in axes.flat[len(groups) :]:
+        _finish(panel, drawing.x)
+    for panel in axes.flat[len(shown) :]:
         panel.set_axis_off()
     for row in axes:
-        row[0].set_ylabel(labels[1])
-    handles = [Line2D([], [], color=colour, label=label) for label, colour in shown.items()]
-    figure.legend(handles=handles, loc="lower center", ncols=len(handles), frameon=False)
+        row[0].set_ylabel(drawing.y)
+    used = set(itertools.chain.from_iterable(shown.values()))
+    handles = [Line2D([], [], color=colour, label=label) for label, colour in colours.items() if label in used]
+    figure.legend(handles=handles, loc="lower center", ncols=max(len(handles), 1), frameon=False)
     return figure
