@@ -65,12 +65,12 @@ def test_a_killed_worker_a_lost_node_and_a_killed_driver_cost_time_only(cluster,
         )
 
     driver = start()
-    wait_for(lambda: len(checkpoints(project)) == 2)
+    wait_for(lambda: checkpoints(project))
     driver.send_signal(signal.SIGKILL)
     driver.communicate()
     wait_for(lambda: not workers())
     driver = start()
-    wait_for(lambda: len(workers()) == 2)
+    wait_for(workers)
     os.kill(workers()[0].pid, signal.SIGKILL)
     time.sleep(2)
     cluster.remove_node(cluster.second, allow_graceful=False)
@@ -81,19 +81,21 @@ def test_a_killed_worker_a_lost_node_and_a_killed_driver_cost_time_only(cluster,
 
 def test_what_processes_left_half_done_a_cluster_finishes(cluster, project, expected):
     driver = project.start("python", "-m", "pipeline.fanout", "report@digits", "--jobs", "2")
-    wait_for(lambda: len(checkpoints(project)) == 2)
+    wait_for(lambda: checkpoints(project))  # of one net or of both: on a busy machine one may be done before the other begins
     for process in [*psutil.Process(driver.pid).children(), psutil.Process(driver.pid)]:
         process.kill()
     driver.communicate()
-    for file in checkpoints(project):  # marked, to see that they are what the cluster goes on from
+    marked = checkpoints(project)  # to see that they are what the cluster goes on from
+    assert marked
+    for file in marked:
         state = checkpoint.load(file, "it was just written")
         state["history"]["test_error"][0] = [77.0, 77.0]
         file.write_bytes(checkpoint.to_bytes(state))
     project.fanout("--engine", "ray", "--address", cluster.address)
     models = {name: content for name, content in finish(project).items() if name.endswith(".pt")}
     assert models == {name: content for name, content in expected.items() if name.endswith(".pt")}
-    for net in NETS:
-        assert [column[0] for column in project.result(f"{net}.train.json")["metrics"]["test_error"]] == [77.0, 77.0]
+    firsts = [[column[0] for column in project.result(f"{net}.train.json")["metrics"]["test_error"]] for net in NETS]
+    assert firsts.count([77.0, 77.0]) == len(marked)
 
 
 def test_where_the_vault_cannot_be_seen_the_files_travel_back(tmp_path, monkeypatch):

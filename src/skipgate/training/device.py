@@ -12,7 +12,8 @@ from skipgate.settings import Recipe
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """glibc's names for what `mallopt` sets (malloc.h)."""
-MOST = 2**31 - 1
+MOST, MOST_OF_OLD = 2**31 - 1, 2**25
+"""Bytes. Older versions of glibc take no more than the second as the size from which on a tensor is mapped by itself."""
 
 
 def prepare(recipe: Recipe) -> torch.device:
@@ -36,5 +37,5 @@ def keep_memory() -> None:
     more than half of an evaluation's time.
     """
     if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
-        for threshold in (TRIM_THRESHOLD, MMAP_THRESHOLD):
-            libc.mallopt(threshold, MOST)
+        libc.mallopt(TRIM_THRESHOLD, MOST)
+        libc.mallopt(MMAP_THRESHOLD, MOST) or libc.mallopt(MMAP_THRESHOLD, MOST_OF_OLD)
