@@ -53,9 +53,12 @@ def test_quantiles_of_a_histogram():
     assert drawings._quantile(shares, 0.75) == pytest.approx(0.525)
 
 
-def test_networks_without_shortcuts_or_of_one_block_have_no_estimates_to_draw(study):
+def test_networks_without_shortcuts_of_one_block_or_that_guess_have_no_estimates_to_draw(study):
     shows = drawings.FIGURES["estimation"].shows
-    assert [shows(study.results[net]) for net in ("plain-50", "residual-2", "residual-50")] == [False, False, True]
+    assert [shows(study.results[net]) for net in ("plain-10", "residual-2", "residual-50")] == [False, False, True]
+    for column in study.results["residual-50"].curve("test_error"):
+        column[-1] = 60.0
+    assert not shows(study.results["residual-50"])
 
 
 def test_a_figure_has_panels_and_lines_for_what_it_shows_alone(study):

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
+from skipgate.results.claims.nets import has_learnt
 from skipgate.results.names import ONE_PATH, family
 from skipgate.results.store import Result
 
@@ -124,8 +125,8 @@ def _has_gates(result: Result) -> bool:
 
 
 def _has_estimates(result: Result) -> bool:
-    """Without shortcuts nothing carries an estimate from block to block, and networks that failed dwarf all others."""
-    return family(result.spec) not in ONE_PATH and len(result.parts["estimation"]["mean"]) > 1
+    """Without shortcuts nothing carries an estimate from block to block; what is no estimate of anything dwarfs what is."""
+    return family(result.spec) not in ONE_PATH and has_learnt(result) and len(result.parts["estimation"]["mean"]) > 1
 
 
 def _has_paths(result: Result) -> bool:
@@ -184,7 +185,8 @@ FIGURES: dict[str, Drawing] = {
         "share of the last output's spread",
         "Estimation error, a block's output less that of the last block of its stage, per unit over test images, then "
         "averaged over units, as a share of the spread of the last output. Solid: standard deviation (mean over seeds, band "
-        "from smallest to largest); dotted: mean error. Networks without shortcuts or of a single block are left out.",
+        "from smallest to largest); dotted: mean error. Left out are networks without shortcuts, of a single block, or "
+        "that mistake more than half of the test images.",
         _has_estimates,
     ),
     "shuffle": Drawing(

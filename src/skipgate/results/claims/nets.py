@@ -41,7 +41,12 @@ def result_of(study: Study, net: str) -> Result:
 def deepest(study: Study, kind: str, *, learnt: bool = False) -> Result | None:
     """The deepest network of a family with five blocks or more; `learnt` leaves out those that fail to train."""
     found = [r for r in by_depth(study, kind).values() if len(r.parts["gates"]["T"]) >= 5]
-    return next((r for r in reversed(found) if not learnt or mean(r.last("test_error")) < GUESSING), None)
+    return next((r for r in reversed(found) if not learnt or has_learnt(r)), None)
+
+
+def has_learnt(result: Result) -> bool:
+    """Whether a network does better than to guess."""
+    return mean(result.last("test_error")) < GUESSING
 
 
 def each_with_shortcuts(study: Study, parts: Callable[[Result], list[Part]]) -> Found:
