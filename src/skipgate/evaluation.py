@@ -63,8 +63,8 @@ def losses(logits: Tensor, labels: Tensor) -> Tensor:
 def evaluating(network: nn.Module) -> Iterator[None]:
     """Evaluation mode; the mode of every part is restored."""
     training = [module for module in network.modules() if module.training]
-    network.eval()
     try:
+        network.eval()
         yield
     finally:
         for module in training:

@@ -151,3 +151,17 @@ def test_a_probe_that_fails_removes_its_hooks():
 def test_kendalls_tau_is_scipys(count):
     order = torch.randperm(count, generator=stream(count, "tau")).tolist()
     assert kendall(order) == pytest.approx(kendalltau(range(count), order).statistic, abs=1e-12)
+
+
+def test_a_seed_that_diverged_does_not_decide_for_the_others():
+    """The second replica's weights are no numbers: what is removed of the first is what it would lose alone."""
+    case = subject(T=GateChoice("scalar"))
+    with torch.no_grad():
+        for block, k in zip(case.network.blocks, (3.0, 1.0, 2.0, 0.5), strict=True):
+            block.T.k.copy_(torch.tensor([k, torch.nan]))
+    speed, paths = PROBES["speed"](case, SETTINGS), PROBES["paths"](case, SETTINGS)
+    with arranged(case.network, [0, 2]):
+        assert case.errors()[0] == speed["errors"][2][0], "the two blocks with the smallest k are gone"
+    assert paths["open"] == [4, 0]
+    assert (2, 0) in zip(paths["removed"], paths["cut"], strict=True)
+    assert all(torch.tensor(errors).isfinite().tolist() == [True, False] for errors in paths["errors"])

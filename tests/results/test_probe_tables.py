@@ -29,7 +29,7 @@ def test_lost_paths_are_means_over_draws_and_seeds(study):
     part = study.results["residual-10"].parts["paths"]
     part["removed"], part["cut"], part["errors"] = [0, 1, 1, 0], [0, 0, 0, 1], [[1.0, 3.0], [2.0, 4.0], [6.0, 8.0], [9.0, 9.0]]
     found = {row[0]: row[1:] for row in rows(probe_tables.lost_paths(study))}
-    assert found["`residual-10`"] == ["2.00", "5.00", "9.00", "-", "-", "-"]
+    assert found["`residual-10`"] == ["1 x 5", "2.00", "5.00", "9.00", "-", "-", "-"]
     assert "`plain-10`" not in found, "a plain network has one path"
 
 

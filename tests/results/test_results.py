@@ -154,6 +154,18 @@ def test_an_ablation_is_set_beside_the_net_it_changes(project):
         assert words in row
 
 
+def test_an_interval_beyond_all_errors_gives_way_to_the_seeds():
+    assert tables.error_text([8.58, 20.04, 63.16]) == "8.58, 20.04, 63.16"
+    assert tables.error_text([2.0, 2.2, None]) == "2.10 ± 1.27"
+    assert tables.error_text([None]) == "diverged"
+
+
+def test_blocks_that_let_nothing_through_are_counted(project):
+    result = store.load(project, "digits").results["gated-10"]
+    result.parts["gates"]["T"] = [[0, 0, 0, 0, 0.1], [1, 0, 1, 1, 1]]
+    assert tables._closed(result) == "1.0 of 2"
+
+
 def test_the_rule_that_fits_is_named():
     """Reported numbers that are our best epochs, then our last ones."""
     near, far = Gap(0.01, 0.1, 8, None), Gap(0.4, 0.1, 8, None)
@@ -161,6 +173,8 @@ def test_the_rule_that_fits_is_named():
     at = [Verdict(cell, "x", None, "inconclusive", "", gap) for gap in (near, far)]
     assert "fit our best epoch on the test set better" in better_rule([at[1]], [at[0]])
     assert "fit our last epoch better" in better_rule([at[0]], [at[1]])
+    wide = Verdict(cell, "x", None, "inconclusive", "", Gap(0.04, 5.0, 8, None))
+    assert "fit our best epoch" in better_rule([wide], [at[0]]), "a rule is not the better one for being vague"
     both = better_rule([at[0], at[1]], [at[1], at[0]])
     assert "about equally well" in both
     assert "1 of 2 are nearer to the best" in both

@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from skipgate.results import tables
+from skipgate.results.judgement import out_of_reach
 from skipgate.results.papers import Cell, Table
 from skipgate.results.statistics import (
     Estimate,
@@ -56,6 +58,20 @@ def test_the_three_judgements(reported, margin, word):
     made = table([Cell("d = 2", "gated", reported)], margin=margin)
     (verdict,) = judged(made, [Estimate(2.01, 0.1, 0.1, 5)])
     assert verdict.word == word
+
+
+def test_cells_that_could_not_have_agreed_are_counted():
+    """A single run of a spread of 0.1 goes 0.17 or so to either side, however many seeds are set beside it."""
+    for margin, said in ((0.1, "1 of 1 could not have agreed"), (0.5, "")):
+        made = table([Cell("d = 2", "gated", 2.0)], margin=margin)
+        assert out_of_reach(made, judged(made, [Estimate(2.0, 0.1, 0.1, 5)])).startswith(said)
+        assert bool(out_of_reach(made, judged(made, [Estimate(2.0, 0.1, 0.1, 5)]))) == bool(said)
+
+
+def test_a_difference_that_does_not_matter_is_marked():
+    for margin, said in ((1.0, "**differs** (ours is lower)"), (3.0, "**differs** (ours is lower, within the margin)")):
+        (verdict,) = judged(table([Cell("d = 2", "gated", 4.0)], margin=margin), [Estimate(2.0, 0.1, 0.1, 5)])
+        assert tables._word(verdict, margin) == said
 
 
 @pytest.mark.parametrize(("statistic", "runs"), [("single", 1), ("mean", 3), ("median", 3), ("median", 5), ("best", 5)])

@@ -37,7 +37,9 @@ def gated_sum(t: Tensor, f: Tensor, c: Tensor | float, s: Tensor) -> Tensor | No
     """
     if isinstance(c, float) and t.numel() == len(f):
         c = torch.full_like(t, c)
-    if f.ndim != 3 or t.numel() not in (len(f), f.numel()) or not isinstance(c, Tensor) or c.shape != t.shape or not fused(f):
+    if not isinstance(c, Tensor) or c.shape != t.shape or t.numel() not in (len(f), f.numel()):
+        return None
+    if f.ndim != 3 or s.shape != f.shape or not fused(f):
         return None
     y: Tensor = torch.ops.skipgate.gated_sum(f, s, t, c)
     return y

@@ -28,8 +28,10 @@ def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     shortcuts and `cut` blocks lost theirs; each halves the number of paths, but only the former takes blocks away. Every seed
     has draws of its own.
     """
-    open_ = (response_norms(subject) > 0).T.cpu()
-    count, draws, most = int(open_.sum(1).min()), settings.paths.draws, settings.paths.lost
+    responses = response_norms(subject).T
+    open_, sound = responses > 0, responses.isfinite().all(1)
+    count = int(open_[sound].sum(1).min()) if sound.any() else 0  # a seed that diverged has no open blocks, nor errors
+    draws, most = settings.paths.draws, settings.paths.lost
     numbers = [(m, c) for m in range(most + 1) for c in range(most + 1) if m + c <= count]
     kinds = [kind for kind in numbers for _ in range(max(1, draws // 8))]
     states = [_states(open_, *kind, draw) for draw, kind in enumerate(kinds)]

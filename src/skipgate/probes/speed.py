@@ -28,9 +28,9 @@ def probe(subject: Subject, _: Probes) -> dict[str, Any]:
     `parameters` how many they are, and `flops` what its maps take for one image, a multiplication and an addition being two.
     """
     network = subject.network
-    strength = gate_means(subject, [block.T for block in network.blocks]).mean(1)
+    strength = gate_means(subject, [block.T for block in network.blocks]).nanmean(1)  # a seed that diverged says nothing
     if bool((strength == strength[0]).all()):
-        strength = response_norms(subject).mean(1)
+        strength = response_norms(subject).nanmean(1)
     ranked = [i for i in strength.argsort(stable=True).tolist() if network.blocks[i].site.keeps_shape]
     removed = [round(len(ranked) * share) for share in SHARES]
     kept = [[i for i in range(len(network.blocks)) if i not in ranked[:count]] for count in removed]

@@ -203,7 +203,7 @@ FIGURES: dict[str, Drawing] = {
         "length of path (% of blocks)",
         "share of all (%)",
         f"What paths of each length bring to the gradient at the first block: their number times the mean norm along one "
-        f"({BAND}). Dotted: their number alone, if all blocks are open. Plain networks have one path and "
+        f"({BAND}). Dotted: their number alone, if all blocks are open, by number of blocks. Plain networks have one path and "
         "are left out, as are networks of fewer than three blocks.",
         _has_paths,
     ),

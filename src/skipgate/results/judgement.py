@@ -1,5 +1,6 @@
 """All that a study's results say about the papers: a verdict a cell, an answer a claim."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +15,8 @@ from skipgate.results.verdicts import WORDS, Verdict, judge
 
 CERTAIN = 1000.0
 """How clear a claim is that was computed and not sampled."""
-SIMILAR = 1.25
-"""Distances of which none is larger by more than this factor are about equal."""
+CLEARLY = 10.0
+"""Numbers that one rule makes this many times as likely as the other fit that rule better."""
 
 
 @dataclass(frozen=True)
@@ -97,18 +98,27 @@ def judge_study(params: Params, study: Study, papers: dict[str, Paper]) -> Judge
 
 
 def better_rule(verdicts: Sequence[Verdict], at_best: Sequence[Verdict]) -> str:
-    """A sentence on which of the two rules a paper's numbers fit, by the squared distances in standard errors."""
+    """A sentence on which of the two rules a paper's numbers fit, by their likelihood given our numbers and spread at each."""
     pairs = [(v.gap, w.gap) for v, w in zip(verdicts, at_best, strict=False) if v.gap and w.gap]
     if not pairs:
         return ""
-    squares = [[(gap.size / gap.error) ** 2 for gap in pair] for pair in pairs]
-    last, best = (sum(column) / len(pairs) for column in zip(*squares, strict=True))
-    fits = "last epoch better" if last < best else "best epoch on the test set better"
-    if max(last, best) <= SIMILAR * min(last, best):
+    odds = sum(best.fit - last.fit for last, best in pairs) / math.log(10)
+    fits = "best epoch on the test set better than our last" if odds > 0 else "last epoch better than our best on the test set"
+    how = f"likelihoods differ by a factor of 10^{abs(odds):.1f}"
+    if abs(odds) < math.log10(CLEARLY):
         fits = "last epoch and our best on the test set about equally well"
-    nearer = sum(at_the_best < at_the_last for at_the_last, at_the_best in squares)
-    distances = f"mean squared distance in standard errors {last:.3g} at the last, {best:.3g} at the best"
-    return f"The paper's numbers fit our {fits}: {distances}; {nearer} of {len(pairs)} are nearer to the best."
+    nearer = sum(abs(best.size) < abs(last.size) for last, best in pairs)
+    return f"The paper's numbers fit our {fits}: {how}, and {nearer} of {len(pairs)} are nearer to the best."
+
+
+def out_of_reach(table: Table, verdicts: Sequence[Verdict]) -> str:
+    """A sentence on cells that could not have agreed, however well they had been reproduced; empty where there is none."""
+    gaps = [verdict.gap for verdict in verdicts if verdict.gap]
+    never = sum(gap.least > table.margin for gap in gaps)
+    if not never:
+        return ""
+    could_not = f"{never} of {len(gaps)} could not have agreed with any number of seeds"
+    return f"{could_not}: the paper's own draw varies by more than the margin."
 
 
 def _height(part: Part) -> float:

@@ -15,8 +15,8 @@ from skipgate.results.verdicts import WORDS
 
 MEANINGS = {
     "agrees": "within the margin stated in advance, and the runs can tell",
-    "inconclusive": "no difference seen, but more seeds would be needed to call it agreement",
-    "differs": "outside the prediction interval: a finding",
+    "inconclusive": "no difference seen, but too few seeds, or too uncertain a number of the paper's, to call it agreement",
+    "differs": "outside the prediction interval: a finding; marked where it lies within the margin all the same",
     "not comparable": "the protocol differs, for a registered reason",
     "not run": "no result of the present code",
 }

@@ -6,7 +6,7 @@ from statistics import median
 from skipgate.results.names import ONE_PATH, family
 from skipgate.results.statistics import estimate
 from skipgate.results.store import Result, Study
-from skipgate.results.tables import linked, markdown
+from skipgate.results.tables import error_text, linked, markdown
 
 RULES = {
     "smallest": "half removed, smallest gate first",
@@ -31,7 +31,7 @@ def probes(study: Study) -> str:
     for net, result in study.results.items():
         lesion, prune, shuffle = (result.parts[kind] for kind in ("lesion", "prune", "shuffle"))
         without = [e.mean for e in map(estimate, lesion["without"]) if e is not None]
-        half = (len(lesion["without"]) + 1) // 2
+        half = round(len(lesion["without"]) / 2)  # as `probes/speed` does
         at_random = [error for order in prune["random"] for error in order[half]]
         by_rule = {rule: prune[rule][half] if prune[rule] else [] for rule in RULES}
         pairs = zip(shuffle["tau"], shuffle["errors"], strict=True)
@@ -39,7 +39,7 @@ def probes(study: Study) -> str:
         rows.append(
             {
                 "net": f"`{net}`",
-                "whole": linked(estimate(lesion["whole"]) or "diverged", result, "lesion"),
+                "whole": linked(error_text(lesion["whole"]), result, "lesion"),
                 "one block removed: median": linked(f"{median(without):.2f}" if without else "diverged", result, "lesion"),
                 "worst": linked(f"{max(without):.2f}" if without else "diverged", result, "lesion"),
                 "half removed at random": _mean(at_random, result, "prune"),
@@ -107,7 +107,8 @@ def lost_paths(study: Study) -> str:
         found: dict[tuple[int, int], list[float]] = {}
         for removed, cut, errors in zip(part["removed"], part["cut"], part["errors"], strict=True):
             found.setdefault((removed, cut), []).extend(errors)
-        row: dict[str, object] = {"net": f"`{net}`"}
+        draws = len(part["removed"]) // len(found)
+        row: dict[str, object] = {"net": f"`{net}`", "draws x seeds": f"{draws} x {result.spec.settings.seeds}"}
         for (removed, cut), title in LOST.items():
             row[title] = _mean(found.get((removed, cut), []), result, "paths")
         rows.append(row)

@@ -35,14 +35,29 @@ def nets(study: Study) -> str:
                 "net": f"`{net}`",
                 "family": family(spec),
                 "size": size(spec),
-                "test error (%), last epoch": linked(estimate(result.last("test_error")) or "diverged", result, "train"),
-                "best epoch": linked(estimate(result.best("test_error")) or "diverged", result, "train"),
+                "test error (%), last epoch": linked(error_text(result.last("test_error")), result, "train"),
+                "best epoch": linked(error_text(result.best("test_error")), result, "train"),
                 "mean T": linked(estimate(result.metric("mean_gate")) or "-", result, "gates"),
+                "blocks closed": linked(_closed(result), result, "gates"),
                 "seeds": f"{spec.settings.seeds}" + (f", {diverged} diverged" if diverged else ""),
             }
         )
     rows += [{"net": f"`{net}`", "family": "not run", "size": reason} for net, reason in study.missing.items()]
     return pd.DataFrame(rows).fillna("").to_markdown(index=False, disable_numparse=True)
+
+
+def error_text(errors: Sequence[float | None]) -> str:
+    """Mean and interval; the seeds themselves where an interval would go beyond all errors that there are."""
+    found = estimate(errors)
+    if found and found.count > 1 and not 0 <= found.mean - found.half <= found.mean + found.half <= 100:
+        return ", ".join(f"{error:.2f}" for error in errors if error is not None)
+    return str(found or "diverged")
+
+
+def _closed(result: Result) -> str:
+    """How many blocks have a gate that is 0 for every image, mean over seeds."""
+    gates = result.parts["gates"]["T"]
+    return f"{sum(value == 0 for block in gates for value in block) / result.spec.settings.seeds:.1f} of {len(gates)}"
 
 
 def against_paper(judged: JudgedTable, study: Study) -> str:
@@ -55,23 +70,26 @@ def against_paper(judged: JudgedTable, study: Study) -> str:
             "": verdict.cell.row,
             " ": verdict.cell.column,
             f"reported ({unit})": f"{verdict.cell.value:.2f}",
-            f"ours ({unit})": linked(verdict.ours or "diverged", result, kind) if result else "-",
+            f"ours ({unit})" if kind == "train" else "ours, max(0, k)": linked(verdict.ours or "diverged", result, kind)
+            if result
+            else "-",
             "seeds": verdict.ours.count if verdict.ours else "-",
             "net": f"`{verdict.net}`",
-            "verdict": _word(verdict),
+            "verdict": _word(verdict, judged.table.margin),
         }
         if kind == "train":
             row["ours, best epoch"] = linked(best.ours or "diverged", result, kind) if result else "-"
-            row["verdict, best epoch"] = _word(best)
+            row["verdict, best epoch"] = _word(best, judged.table.margin)
         rows.append(row)
     return markdown(rows)
 
 
-def _word(verdict: Verdict) -> str:
-    """The verdict, and for a difference its direction."""
+def _word(verdict: Verdict, margin: float) -> str:
+    """The verdict, and for a difference its direction and whether it matters."""
     if verdict.word != "differs" or verdict.gap is None:
         return f"**{verdict.word}**"
-    return f"**differs** (ours is {'higher' if verdict.gap.size > 0 else 'lower'})"
+    small = ", within the margin" if verdict.gap.reach <= margin else ""
+    return f"**differs** (ours is {'higher' if verdict.gap.size > 0 else 'lower'}{small})"
 
 
 def answers(judgement: Judgement) -> str:

@@ -30,11 +30,18 @@ class Gap:
     freedom: int
     seeds: int | None
     """How many seeds would let the 90% interval fit into the margin; None if the paper's own draw forbids it."""
+    least: float = 0.0
+    """How far from 0 the 90% interval would go for equal numbers and seeds without end: by the paper's own draw alone."""
 
     @property
     def chance(self) -> float:
         """Two-sided p value of no difference."""
         return 2 * float(stats.t.sf(abs(self.size) / self.error, self.freedom))
+
+    @property
+    def fit(self) -> float:
+        """Log-likelihood of the paper's number, given ours and the spread."""
+        return float(stats.t.logpdf(self.size / self.error, self.freedom)) - math.log(self.error)
 
     @property
     def reach(self) -> float:
@@ -70,7 +77,7 @@ def measure(table: Table, cell: Cell, ours: Estimate, spread: Spread) -> Gap:
 
     fitting = float(stats.t.ppf(0.95, spread.freedom))
     enough = (n for n in range(ours.count, MOST_SEEDS + 1) if abs(size) + fitting * error(n) <= table.margin)
-    return Gap(size, error(ours.count), spread.freedom, next(enough, None))
+    return Gap(size, error(ours.count), spread.freedom, next(enough, None), fitting * math.sqrt(drawn))
 
 
 def words(table: Table, gaps: Sequence[Gap]) -> list[tuple[Word, float]]:
