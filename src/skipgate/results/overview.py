@@ -107,4 +107,5 @@ def _meaning(params: Params, name: str, line: dict[str, Any]) -> str:
     claims = f"{answers['holds']} claims hold" + (f", {others}" if others else "")
     if settings.deviation:
         return f"toy scale: {claims}; numbers are not comparable ({settings.deviation})"
-    return f"{verdicts['differs']} of {judged} numbers judged so far differ from the paper's; {claims}"
+    so_far = " judged so far" if verdicts["not run"] else ""
+    return f"{verdicts['differs']} of {judged} numbers{so_far} differ from the paper's; {claims}"
