@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skipgate.results import tables
-from skipgate.results.judgement import out_of_reach
+from skipgate.results.judgement import JudgedTable, Judgement, out_of_reach
 from skipgate.results.papers import Cell, Table
 from skipgate.results.statistics import (
     Estimate,
@@ -68,10 +68,12 @@ def test_cells_that_could_not_have_agreed_are_counted():
         assert bool(out_of_reach(made, judged(made, [Estimate(2.0, 0.1, 0.1, 5)]))) == bool(said)
 
 
-def test_a_difference_that_does_not_matter_is_marked():
-    for margin, said in ((1.0, "**differs** (ours is lower)"), (3.0, "**differs** (ours is lower, within the margin)")):
-        (verdict,) = judged(table([Cell("d = 2", "gated", 4.0)], margin=margin), [Estimate(2.0, 0.1, 0.1, 5)])
-        assert tables._word(verdict, margin) == said
+@pytest.mark.parametrize(("margin", "mark", "surprises"), [(1.0, "", 1), (3.0, ", within the margin", 0)])
+def test_a_difference_that_does_not_matter_is_marked_and_no_surprise(margin, mark, surprises):
+    made = table([Cell("d = 2", "gated", 4.0)], margin=margin)
+    verdicts = judged(made, [Estimate(2.0, 0.1, 0.1, 5)])
+    assert tables._word(verdicts[0], margin) == f"**differs** (ours is lower{mark})"
+    assert len(Judgement("s", 1, [JudgedTable("p", "t", made, verdicts, [])], []).plain()["findings"]) == surprises
 
 
 @pytest.mark.parametrize(("statistic", "runs"), [("single", 1), ("mean", 3), ("median", 3), ("median", 5), ("best", 5)])

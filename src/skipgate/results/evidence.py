@@ -41,7 +41,7 @@ class Part:
     def __str__(self) -> str:
         half = self.bound(LEVEL)
         effect = f", {abs(self.mean) / self._deviation:.1f} spreads" if self._deviation else ""
-        return f"{self.name}: {self.mean:+.3g} ± {half:.2g} {self.unit}{effect}"
+        return f"{self.name}: {self.mean:+.3g} ± {half:.2g} {self.unit}".rstrip() + effect
 
     @property
     def _deviation(self) -> float:

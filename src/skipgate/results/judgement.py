@@ -76,7 +76,8 @@ class Judgement:
                 yield f'"{judged.claim.says}" ({judged.paper}, {judged.claim.where}) fails: {why}.', clarity
         for table in self.tables:
             for verdict in table.verdicts:
-                if verdict.word == "differs" and verdict.gap:
+                # A difference within the margin is none that a reader needs to hear of first.
+                if verdict.word == "differs" and verdict.gap and verdict.gap.reach > table.table.margin:
                     place, cell = f"{table.table.title}, {verdict.cell.row}, {verdict.cell.column}", verdict.cell
                     text = f"{place}: reported {cell.value:g}, ours {verdict.ours} {table.table.unit} ({table.paper})."
                     yield text, abs(verdict.gap.size) / verdict.gap.error
