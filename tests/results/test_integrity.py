@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from skipgate import behaviour, params
+from skipgate import behaviour, lockfile, params
+from skipgate.files import Problem
 from skipgate.results.integrity import findings, stale_specs
 from tests.toys import ROOT
 
@@ -25,6 +26,16 @@ def replace(file, pattern, new):
     text = Path(file).read_text()
     assert re.search(pattern, text)
     Path(file).write_text(re.sub(pattern, new, text, count=1))
+
+
+@pytest.mark.parametrize(
+    "cut", ["stages:\n  a:\n    outs:\n    - pa", "stages:\n  a:\n    outs:\n    - hash: md5", "stages:\n  a"]
+)
+def test_a_lock_that_is_being_written_is_named(tmp_path, monkeypatch, cut):
+    monkeypatch.chdir(tmp_path)
+    Path("dvc.lock").write_text(cut)
+    with pytest.raises(Problem, match="cut off or damaged; let a running dvc come to its end"):
+        lockfile.written()
 
 
 def test_what_is_committed_holds_together(project):
