@@ -1,6 +1,6 @@
 """Compiles `native.cpp` once a machine, on first use, and keeps it in the user's cache folder.
 
-Without a C++ compiler everything still runs, about half as fast, and to other last bits: the callers then take the same
+Without a C++ compiler everything still runs, more slowly and to other last bits: the callers then take the same
 steps one PyTorch operation at a time.
 """
 

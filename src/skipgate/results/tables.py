@@ -63,6 +63,7 @@ def _closed(result: Result) -> str:
 def against_paper(judged: JudgedTable, study: Study) -> str:
     """The paper's numbers beside ours, cell by cell, by the study's rule and at the best epoch."""
     unit, kind = judged.table.unit, "gates" if judged.table.metric == "mean_gate" else "train"
+    ours = f"ours ({unit})" if kind == "train" else f"ours, max(0, {unit})"  # what a gate lets through
     rows: list[dict[str, object]] = []
     for verdict, best in zip(judged.verdicts, judged.at_best, strict=True):
         result = study.results.get(verdict.net)
@@ -70,9 +71,7 @@ def against_paper(judged: JudgedTable, study: Study) -> str:
             "": verdict.cell.row,
             " ": verdict.cell.column,
             f"reported ({unit})": f"{verdict.cell.value:.2f}",
-            f"ours ({unit})" if kind == "train" else "ours, max(0, k)": linked(verdict.ours or "diverged", result, kind)
-            if result
-            else "-",
+            ours: linked(verdict.ours or "diverged", result, kind) if result else "-",
             "seeds": verdict.ours.count if verdict.ours else "-",
             "net": f"`{verdict.net}`",
             "verdict": _word(verdict, judged.table.margin),
