@@ -33,6 +33,14 @@ def test_lost_paths_are_means_over_draws_and_seeds(study):
     assert "`plain-10`" not in found, "a plain network has one path"
 
 
+def test_half_of_the_blocks_is_two_of_five_and_none_of_one(study):
+    prune = study.results["gated-10"].parts["prune"]
+    prune["random"], prune["greedy"] = [[[float(removed)] for removed in range(6)]], [[10.0 + removed] for removed in range(6)]
+    found = {row[0]: row[1:] for row in rows(probe_tables.probes(study))}
+    assert (found["`gated-10`"][3], found["`gated-10`"][6]) == ("2.00", "12.00")
+    assert found["`gated-2`"][3:7] == ["-"] * 4
+
+
 def test_pruned_networks_show_what_was_measured_of_one_and_the_same_network(study):
     part = study.results["gated-10"].parts["speed"]
     part["errors"], part["parameters"] = [[1.0, 3.0], [2.0, None], [3.0, 3.0], [4.0, 4.0]], [4000, 3000, 2000, 1000]

@@ -31,9 +31,9 @@ def probes(study: Study) -> str:
     for net, result in study.results.items():
         lesion, prune, shuffle = (result.parts[kind] for kind in ("lesion", "prune", "shuffle"))
         without = [e.mean for e in map(estimate, lesion["without"]) if e is not None]
-        half = round(len(lesion["without"]) / 2)  # as `probes/speed` does
-        at_random = [error for order in prune["random"] for error in order[half]]
-        by_rule = {rule: prune[rule][half] if prune[rule] else [] for rule in RULES}
+        half = round(len(lesion["without"]) / 2)  # as `probes/speed` does; of a single block there is none
+        at_random = [error for order in prune["random"] for error in order[half]] if half else []
+        by_rule = {rule: prune[rule][half] if half and prune[rule] else [] for rule in RULES}
         pairs = zip(shuffle["tau"], shuffle["errors"], strict=True)
         shuffled = [error for tau, errors in pairs if tau < 1 for error in errors]
         rows.append(
