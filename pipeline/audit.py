@@ -11,9 +11,20 @@ SECONDS = 180
 
 
 def main() -> None:
-    command = [sys.executable, "-m", "pip_audit", "--requirement", str(paths.LOCK), "--disable-pip", "--format", "json"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip_audit",
+        "--requirement",
+        str(paths.LOCK),
+        "--disable-pip",
+        "--format",
+        "json",
+    ]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+        answer = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=SECONDS
+        )
         packages = json.loads(answer.stdout)["dependencies"]
     except (json.JSONDecodeError, subprocess.TimeoutExpired):
         print("audit: no vulnerability database can be reached; the packages were not looked up")

@@ -3,8 +3,9 @@
 from pipeline.stage import run
 from skipgate import params, paths
 from skipgate.files import Problem
-from skipgate.results import frozen, store
-from skipgate.results.tables import markdown
+from skipgate.judging import frozen
+from skipgate.reporting.tables import markdown
+from skipgate.results import store
 
 
 def main(name: str) -> None:

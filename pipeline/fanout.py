@@ -13,7 +13,8 @@ from skipgate.training.vault import Vault
 def main(target: str, engine: str, jobs: int, address: str | None, *, dry_run: bool) -> None:
     if jobs < 1:
         raise Problem(f"--jobs must be at least 1, found {jobs}")
-    settings, vault = params.load(), Vault(paths.vault_folder())
+    settings = params.load()
+    vault = Vault(paths.vault_folder())
     study = plan.study_of(settings, target)
     plan.prepare(settings, study)
     tasks = plan.waiting(settings, study, vault)
@@ -39,14 +40,23 @@ def train(tasks: list[plan.Task], engine: str, jobs: int, address: str | None) -
     finally:
         board.close()
     if board.failures:
-        raise Problem("; ".join(f"{net} failed: {why}" for net, why in sorted(board.failures.items())))
+        raise Problem(
+            "; ".join(f"{net} failed: {why}" for net, why in sorted(board.failures.items()))
+        )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", help="report@STUDY")
-    parser.add_argument("--engine", choices=("local", "ray"), default="local", help="processes here, or a Ray cluster")
-    parser.add_argument("--jobs", type=int, default=1, help="processes of the local engine (default: %(default)s)")
+    parser.add_argument(
+        "--engine",
+        choices=("local", "ray"),
+        default="local",
+        help="processes here, or a Ray cluster",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="processes of the local engine (default: %(default)s)"
+    )
     parser.add_argument("--address", help="HOST:PORT of the Ray cluster (default: RAY_ADDRESS)")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be trained")
     answer(main, vars(parser.parse_args()))

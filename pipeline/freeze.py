@@ -5,9 +5,11 @@ from pathlib import Path
 from pipeline.stage import run
 from skipgate import params, paths
 from skipgate.files import Problem, write_atomically, write_json
-from skipgate.results import frozen, store
+from skipgate.judging import frozen
+from skipgate.results import store
 
-CHANGELOG, RESULTS = Path("CHANGELOG.md"), "### Results\n\n"
+CHANGELOG = Path("CHANGELOG.md")
+RESULTS = "### Results\n\n"
 
 
 def main(name: str) -> None:
@@ -20,7 +22,9 @@ def main(name: str) -> None:
     line = frozen.describe(name, old, frozen.load(name))
     text = CHANGELOG.read_text()
     if RESULTS not in text:
-        raise Problem(f"{CHANGELOG} has no line '{RESULTS.strip()}' to write under; add it and run this again")
+        raise Problem(
+            f"{CHANGELOG} has no line '{RESULTS.strip()}' to write under; add it and run this again"
+        )
     write_atomically(CHANGELOG, text.replace(RESULTS, f"{RESULTS}{line}\n", 1).encode())
     print(f"{file} renewed; {CHANGELOG} says: {line}")
 

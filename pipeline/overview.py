@@ -6,9 +6,9 @@ from pathlib import Path
 from pipeline.stage import run
 from skipgate import params, paths
 from skipgate.files import write_atomically
-from skipgate.results import papers
-from skipgate.results.listing import papers_page
-from skipgate.results.overview import overview_page, verdict_table
+from skipgate.judging import papers
+from skipgate.reporting.listing import papers_page
+from skipgate.reporting.overview import overview_page, verdict_table
 
 README = Path("README.md")
 PLACE = re.compile(r"(<!-- verdicts -->\n).*?(<!-- /verdicts -->)", re.DOTALL)

@@ -3,8 +3,8 @@
 from pipeline.stage import run
 from skipgate import params, paths
 from skipgate.files import write_atomically
-from skipgate.results import papers
-from skipgate.results.audit import audit_page
+from skipgate.judging import papers
+from skipgate.judging.audit import audit_page
 
 
 def main() -> None:

@@ -15,18 +15,25 @@ from skipgate.training.job import load_trained
 
 
 def main(net: str) -> None:
-    spec, known = specs.load(net), params.load()
+    spec = specs.load(net)
+    known = params.load()
     settings = known.probes[known.nets[net].probes]
     model = paths.model_file(spec.study, net)
     network, device = load_trained(spec, model)
     recipe = spec.settings.recipe
     split = load(paths.data_folder(spec.dataset), spec.settings.data, recipe.pixels, device)
-    names: dict[str, object] = {"net": net, "digest": spec.digest, "seeds": list(range(spec.settings.seeds))}
+    names: dict[str, object] = {
+        "net": net,
+        "digest": spec.digest,
+        "seeds": list(range(spec.settings.seeds)),
+    }
     recorded = written()
-    names["model"], digests = sha256(model.read_bytes())[:16], specs.probe_digests(net)
+    names["model"] = sha256(model.read_bytes())[:16]
+    digests = specs.probe_digests(net)
     with tqdm(PROBES.items(), desc=f"{spec.study}: probing {net}", unit="probe") as bar:
         for kind, probe in bar:
-            file, now = paths.result_file(spec.study, net, kind), {**names, "probe_digest": digests[kind]}
+            file = paths.result_file(spec.study, net, kind)
+            now = {**names, "probe_digest": digests[kind]}
             if recorded.get(file, ("", ""))[1] == md5(file) and is_current(file, now):
                 continue
             bar.set_postfix_str(kind)

@@ -3,9 +3,10 @@
 from pipeline.stage import run
 from skipgate import params, paths
 from skipgate.files import write_atomically, write_json
-from skipgate.results import papers, store
-from skipgate.results.judgement import judge_study
-from skipgate.results.pages import study_page
+from skipgate.judging import papers
+from skipgate.judging.judgement import judge_study
+from skipgate.reporting.pages import study_page
+from skipgate.results import store
 
 
 def main(study: str) -> None:
@@ -13,7 +14,9 @@ def main(study: str) -> None:
     loaded = store.load(settings, study)
     judgement = judge_study(settings, loaded, papers.load(settings))
     write_json(paths.verdict_file(study), judgement.plain())
-    write_atomically(paths.REPORTS / f"{study}.md", study_page(settings, loaded, judgement).encode())
+    write_atomically(
+        paths.REPORTS / f"{study}.md", study_page(settings, loaded, judgement).encode()
+    )
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pipeline.stage import run
 from skipgate import params, paths
-from skipgate.results.overview import verdict_table
+from skipgate.reporting.overview import verdict_table
 
 
 def main() -> None:

@@ -8,7 +8,12 @@ from typing import Any
 from skipgate.files import Problem
 
 
-def run(work: Callable[..., Any], about: str | None, flags: Mapping[str, str] | None = None, **arguments: str) -> None:
+def run(
+    work: Callable[..., Any],
+    about: str | None,
+    flags: Mapping[str, str] | None = None,
+    **arguments: str,
+) -> None:
     """Call `work` with the words and flags of the command line; a Problem ends in its sentence and exit code 1."""
     parser = argparse.ArgumentParser(description=about)
     for name, meaning in arguments.items():
@@ -25,5 +30,8 @@ def answer(work: Callable[..., Any], words: dict[str, Any]) -> None:
     except Problem as problem:
         sys.exit(f"skipgate: {problem}")
     except KeyboardInterrupt:
-        print("\nskipgate: interrupted; the same command goes on from the last finished epoch", file=sys.stderr)
+        print(
+            "\nskipgate: interrupted; the same command goes on from the last finished epoch",
+            file=sys.stderr,
+        )
         sys.exit(130)

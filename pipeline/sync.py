@@ -9,7 +9,8 @@ from skipgate.tracking import connect, sync
 
 
 def main() -> None:
-    settings, client = params.load(), connect(Path())
+    settings = params.load()
+    client = connect(Path())
     for study in settings.studies:
         counts = sync(client, store.load(settings, study))
         print(f"{study}: {counts['written']} runs written, {counts['unchanged']} unchanged")

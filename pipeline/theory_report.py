@@ -3,9 +3,9 @@
 from pipeline.stage import run
 from skipgate import params, paths
 from skipgate.files import write_atomically, write_json
-from skipgate.results import papers
-from skipgate.results.exact import judge_theory
-from skipgate.results.theory import theory_page
+from skipgate.judging import papers
+from skipgate.judging.exact import judge_theory
+from skipgate.reporting.theory import theory_page
 
 
 def main() -> None:

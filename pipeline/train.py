@@ -10,13 +10,21 @@ from skipgate.training.vault import MODEL, RESULT, RUN, Vault, key_of
 
 def main(net: str, *, keep: bool) -> None:
     spec = specs.load(net)
-    data, vault = paths.data_folder(spec.dataset), Vault(paths.vault_folder())
+    data = paths.data_folder(spec.dataset)
+    vault = Vault(paths.vault_folder())
     entry = vault.find(key_of(spec))
     if entry is None:
-        from skipgate.training.job import obtain  # brings PyTorch, which a training in the vault can do without
+        from skipgate.training.job import (
+            obtain,  # brings PyTorch, which a training in the vault can do without
+        )
 
         if keep:
-            entry = obtain(spec, data, vault, lambda history: print(json.dumps(progress.latest(history)), flush=True))
+            entry = obtain(
+                spec,
+                data,
+                vault,
+                lambda history: print(json.dumps(progress.latest(history)), flush=True),
+            )
         else:
             with progress.Bar(spec, progress.heading(params.load(), spec)) as bar:
                 entry = obtain(spec, data, vault, bar.show)
@@ -28,4 +36,9 @@ def main(net: str, *, keep: bool) -> None:
 
 
 if __name__ == "__main__":
-    run(main, __doc__, {"keep": "only fill the vault, with a line of JSON an epoch"}, net="a net of params.yaml")
+    run(
+        main,
+        __doc__,
+        {"keep": "only fill the vault, with a line of JSON an epoch"},
+        net="a net of params.yaml",
+    )

@@ -6,8 +6,8 @@ from pipeline.stage import run
 from skipgate import params, specs
 from skipgate.files import Problem
 from skipgate.reader import nearest
-from skipgate.results.integrity import stale_specs
-from skipgate.results.story import story
+from skipgate.reporting.integrity import stale_specs
+from skipgate.reporting.story import story
 from skipgate.tracking import runs_of
 
 
@@ -15,7 +15,9 @@ def main(net: str) -> None:
     settings = params.load()
     if net not in settings.nets:
         raise Problem(f"params.yaml has no net '{net}'; {nearest(net, settings.nets)}")
-    from skipgate.behaviour import specify  # brings PyTorch, late, so that a wrong name is refused at once
+    from skipgate.behaviour import (
+        specify,  # brings PyTorch, late, so that a wrong name is refused at once
+    )
 
     changes = list(stale_specs({net: specify(settings, net)}))
     print(story(settings, net, changes, runs_of(Path(), net, specs.load(net).digest)))

@@ -13,7 +13,9 @@ def split() -> Split:
     die = torch.Generator().manual_seed(2)
 
     def some() -> Images:
-        return Images(torch.rand(24, *TOY.shape, generator=die), torch.randint(10, (24,), generator=die))
+        return Images(
+            torch.rand(24, *TOY.shape, generator=die), torch.randint(10, (24,), generator=die)
+        )
 
     return Split(some(), some())
 
@@ -23,7 +25,11 @@ def small_disk(tmp_path):
     """A file system of 64 kB."""
     folder = tmp_path / "small"
     folder.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], check=False, capture_output=True)
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)],
+        check=False,
+        capture_output=True,
+    )
     if made.returncode:
         pytest.skip("only root can make a small disk")
     yield folder

@@ -22,7 +22,11 @@ class Project:
         self.folder = folder
         self.environment: dict[str, str] = {}
         for name in ("src", "pipeline", "papers"):
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+            shutil.copytree(
+                ROOT / name,
+                folder / name,
+                ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"),
+            )
         for name in ("dvc.yaml", "params.yaml", "requirements.lock", ".gitignore"):
             shutil.copy(ROOT / name, folder)
         (folder / "README.md").write_text("<!-- verdicts -->\n<!-- /verdicts -->\n")
@@ -60,7 +64,8 @@ class Project:
             stdout=output,
             stderr=subprocess.STDOUT,
             text=True,
-            # A shell that runs the tests in the background has them ignore Ctrl-C, and children would inherit that.
+            # A shell that runs the tests in the background has them ignore Ctrl-C, and children
+            # would inherit that.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
@@ -76,7 +81,9 @@ class Project:
     def repro(self, target: str) -> list[str]:
         """The stages that `dvc repro` ran."""
         output = self.run("dvc", "repro", target)
-        return [line.split("'")[1] for line in output.splitlines() if line.startswith("Running stage")]
+        return [
+            line.split("'")[1] for line in output.splitlines() if line.startswith("Running stage")
+        ]
 
     def fanout(self, *words: str, code: int = 0) -> str:
         return self.stage("fanout", "report@digits", *words, code=code)

@@ -26,7 +26,9 @@ FILES = ("model.pt", "train.json")
 
 def entries(vault: Path) -> dict[str, tuple[bytes, ...]]:
     """Finished trainings, without their provenance."""
-    found = [entry for entry in vault.glob("*-*") if entry.is_dir() and not entry.name.startswith(".")]
+    found = [
+        entry for entry in vault.glob("*-*") if entry.is_dir() and not entry.name.startswith(".")
+    ]
     return {entry.name: tuple((entry / name).read_bytes() for name in FILES) for entry in found}
 
 
@@ -36,7 +38,10 @@ def undisturbed() -> dict[str, tuple[bytes, ...]]:
     for net in params.load(ROOT / "params.yaml").nets_of("digits"):
         spec = json.loads((ROOT / "specs" / f"{net}.json").read_text())
         key = f"{spec['digest']}-{spec['settings']['data']['sha256'][:16]}"
-        model, result = ROOT / "models" / "digits" / f"{net}.pt", ROOT / "results" / "digits" / f"{net}.train.json"
+        model, result = (
+            ROOT / "models" / "digits" / f"{net}.pt",
+            ROOT / "results" / "digits" / f"{net}.train.json",
+        )
         found[key] = (model.read_bytes(), result.read_bytes())
     return found
 
@@ -55,7 +60,9 @@ def whole_project(folder: Path) -> Project:
 
 def start(project: Project) -> subprocess.Popen[str]:
     # Nobody reads what it says, and a full pipe would stop it.
-    return project.start("python", "-m", "pipeline.fanout", "report@digits", "--jobs", "2", output=subprocess.DEVNULL)
+    return project.start(
+        "python", "-m", "pipeline.fanout", "report@digits", "--jobs", "2", output=subprocess.DEVNULL
+    )
 
 
 def orphans(project: Project) -> list[psutil.Process]:
@@ -90,15 +97,21 @@ def soak(kills: int, seed: int) -> None:
                     done += kill_one(driver, die)
                 kept = entries(vault)
                 assert len(kept) >= seen, "a finished training was lost"
-                assert all(kept[key] == reference[key] for key in kept), "a training differs from the undisturbed one"
+                assert all(kept[key] == reference[key] for key in kept), (
+                    "a training differs from the undisturbed one"
+                )
                 seen = len(kept)
             driver.wait()
-            print(f"{done} kills, {seen} of {len(reference)} trainings, {rounds} rounds", flush=True)  # noqa: T201
+            print(
+                f"{done} kills, {seen} of {len(reference)} trainings, {rounds} rounds", flush=True
+            )  # noqa: T201
             if seen == len(reference):
                 rounds, seen = rounds + 1, 0
                 psutil.wait_procs(orphans(project))
                 shutil.rmtree(vault)
-    print(f"{done} kills over {rounds} rounds of the study: nothing lost, every training the same bytes")  # noqa: T201
+    print(
+        f"{done} kills over {rounds} rounds of the study: nothing lost, every training the same bytes"
+    )  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -19,7 +19,13 @@ FORBIDDEN = {
         "skipgate.results",
         "skipgate.behaviour",
     },
-    "data": {"skipgate.nets", "skipgate.training", "skipgate.probes", "skipgate.results", "skipgate.behaviour"},
+    "data": {
+        "skipgate.nets",
+        "skipgate.training",
+        "skipgate.probes",
+        "skipgate.results",
+        "skipgate.behaviour",
+    },
     "training": {"skipgate.probes", "skipgate.results", "skipgate.behaviour"},
     "probes": {"skipgate.theory", "skipgate.results", "skipgate.behaviour"},
     "theory": {"skipgate.data", "skipgate.results", "skipgate.behaviour", "pipeline"},
@@ -52,26 +58,32 @@ def test_imports_point_one_way(folder):
     files = [file for file in SOURCES if file.is_relative_to(ROOT / "src" / "skipgate" / folder)]
     assert files
     forbidden = {"skipgate.fanout", "skipgate.tracking", *FORBIDDEN[folder]}
-    wrong = [(f.name, n) for f in files for n in imported(f) for m in forbidden if begins_with(n, m)]
+    wrong = [
+        (f.name, n) for f in files for n in imported(f) for m in forbidden if begins_with(n, m)
+    ]
     assert wrong == []
 
 
 def test_of_training_theory_knows_the_random_numbers_alone():
     files = [file for file in SOURCES if file.is_relative_to(ROOT / "src" / "skipgate" / "theory")]
-    names = {name for file in files for name in imported(file) if begins_with(name, "skipgate.training")}
-    assert names == {"skipgate.training.streams.stream", "skipgate.training.streams.streams"}
+    names = {
+        name for file in files for name in imported(file) if begins_with(name, "skipgate.training")
+    }
+    assert names == {"skipgate.streams.stream", "skipgate.streams.streams"}
 
 
 def test_only_tracking_imports_mlflow_only_the_cluster_ray_and_no_stage_torch():
-    assert [f.name for f in SOURCES if any(begins_with(n, "mlflow") for n in imported(f))] == ["tracking.py"]
-    assert [f.name for f in SOURCES if any(begins_with(n, "ray") for n in imported(f))] == ["cluster.py"]
+    assert [f.name for f in SOURCES if any(begins_with(n, "mlflow") for n in imported(f))] == [
+        "tracking.py"
+    ]
+    assert [f.name for f in SOURCES if any(begins_with(n, "ray") for n in imported(f))] == [
+        "cluster.py"
+    ]
     assert [f.name for f in STAGES if any(begins_with(n, "torch") for n in imported(f))] == []
 
 
 def test_a_report_renders_without_torch():
-    code = (
-        "import sys, skipgate.results.pages, skipgate.results.frozen, skipgate.results.theory; sys.exit('torch' in sys.modules)"
-    )
+    code = "import sys, skipgate.reporting.pages, skipgate.judging.frozen, skipgate.reporting.theory; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

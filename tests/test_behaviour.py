@@ -33,7 +33,9 @@ def test_the_committed_spec_belongs_to_the_code(net, monkeypatch):
     assert probe == json.loads((ROOT / "specs" / "probes" / f"{net}.json").read_text())
 
 
-@pytest.mark.parametrize("net", ["plain-50", "gated-50", "highway-10", "conv-epsilon", "conv-stochastic"])
+@pytest.mark.parametrize(
+    "net", ["plain-50", "gated-50", "highway-10", "conv-epsilon", "conv-stochastic"]
+)
 def test_the_digest_does_not_depend_on_threads_or_on_a_committed_trace(settings, net):
     committed = json.loads((ROOT / "specs" / f"{net}.json").read_text())["digest"]
     before = torch.get_num_threads()
@@ -62,7 +64,11 @@ def test_a_changed_recipe_changes_the_nets_that_use_it(settings, change):
 
 def test_a_changed_depth_shows_though_the_twin_is_the_same(settings):
     changed = dataclasses.replace(
-        settings, bodies={**settings.bodies, "mlp-10": dataclasses.replace(settings.bodies["mlp-10"], depth=12)}
+        settings,
+        bodies={
+            **settings.bodies,
+            "mlp-10": dataclasses.replace(settings.bodies["mlp-10"], depth=12),
+        },
     )
     a, b = (behaviour.specify(s, "gated-10")[0] for s in (settings, changed))
     assert a["behaviour"] == b["behaviour"]
@@ -73,7 +79,9 @@ def test_a_changed_depth_shows_though_the_twin_is_the_same(settings):
 def test_changed_code_of_a_gate_changes_its_nets_only(settings, monkeypatch):
     before = {net: digests(settings, net)[0] for net in ("gated-10", "residual-10")}
     original = Scalar.forward
-    monkeypatch.setattr(Scalar, "forward", lambda self, x, f, t=None: 1.01 * original(self, x, f, t))
+    monkeypatch.setattr(
+        Scalar, "forward", lambda self, x, f, t=None: 1.01 * original(self, x, f, t)
+    )
     after = {net: digests(settings, net)[0] for net in before}
     assert before["residual-10"] == after["residual-10"]
     assert before["gated-10"] != after["gated-10"]
@@ -124,19 +132,26 @@ def test_changed_probe_settings_change_the_probe_digest_only(settings):
 def test_the_digest_of_a_timed_probe_feels_all_but_its_seconds(settings, monkeypatch):
     before = digests(settings, "gated-10")[1]
     assert digests(settings, "gated-10")[1] == before
-    monkeypatch.setattr("skipgate.probes.speed._flops", lambda subject, x: [7] * (len(subject.network.blocks) + 1))
+    monkeypatch.setattr(
+        "skipgate.probes.speed._flops", lambda subject, x: [7] * (len(subject.network.blocks) + 1)
+    )
     after = digests(settings, "gated-10")[1]
     assert {kind for kind in before if before[kind] != after[kind]} == {"speed"}
 
 
-def test_a_setting_that_is_new_renames_no_net_and_a_default_that_changed_does(settings, tmp_path, monkeypatch):
+def test_a_setting_that_is_new_renames_no_net_and_a_default_that_changed_does(
+    settings, tmp_path, monkeypatch
+):
     """The committed spec is of a time before `images` existed, and then of a time when its default was another."""
     monkeypatch.chdir(tmp_path)
     before, _ = behaviour.specify(settings, "gated-10")
     file = paths.spec_file("gated-10")
     for old, same in (({}, True), ({"images": 0}, True), ({"images": 7}, False)):
         recipe = {**{k: v for k, v in before["settings"]["recipe"].items() if k != "images"}, **old}
-        write_json(file, {**before, "digest": "f" * 16, "settings": {**before["settings"], "recipe": recipe}})
+        write_json(
+            file,
+            {**before, "digest": "f" * 16, "settings": {**before["settings"], "recipe": recipe}},
+        )
         assert (behaviour.specify(settings, "gated-10")[0]["digest"] == "f" * 16) is same
 
 

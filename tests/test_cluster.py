@@ -49,7 +49,11 @@ def project(tmp_path):
 
 def workers():
     """Processes that run a training task now."""
-    return [p for p in psutil.process_iter(["cmdline"]) if any("ray::work" in word for word in p.info["cmdline"] or ())]
+    return [
+        p
+        for p in psutil.process_iter(["cmdline"])
+        if any("ray::work" in word for word in p.info["cmdline"] or ())
+    ]
 
 
 def test_two_nodes_make_the_same_files_and_leave_dvc_nothing_to_train(cluster, project, expected):
@@ -61,7 +65,14 @@ def test_two_nodes_make_the_same_files_and_leave_dvc_nothing_to_train(cluster, p
 def test_a_killed_worker_a_lost_node_and_a_killed_driver_cost_time_only(cluster, project, expected):
     def start():
         return project.start(
-            "python", "-m", "pipeline.fanout", "report@digits", "--engine", "ray", "--address", cluster.address
+            "python",
+            "-m",
+            "pipeline.fanout",
+            "report@digits",
+            "--engine",
+            "ray",
+            "--address",
+            cluster.address,
         )
 
     driver = start()
@@ -81,7 +92,9 @@ def test_a_killed_worker_a_lost_node_and_a_killed_driver_cost_time_only(cluster,
 
 def test_what_processes_left_half_done_a_cluster_finishes(cluster, project, expected):
     driver = project.start("python", "-m", "pipeline.fanout", "report@digits", "--jobs", "2")
-    wait_for(lambda: checkpoints(project))  # of one net or of both: on a busy machine one may be done before the other begins
+    wait_for(
+        lambda: checkpoints(project)
+    )  # of one net or of both: on a busy machine one may be done before the other begins
     for process in [*psutil.Process(driver.pid).children(), psutil.Process(driver.pid)]:
         process.kill()
     driver.communicate()
@@ -94,7 +107,10 @@ def test_what_processes_left_half_done_a_cluster_finishes(cluster, project, expe
     project.fanout("--engine", "ray", "--address", cluster.address)
     models = {name: content for name, content in finish(project).items() if name.endswith(".pt")}
     assert models == {name: content for name, content in expected.items() if name.endswith(".pt")}
-    firsts = [[column[0] for column in project.result(f"{net}.train.json")["metrics"]["test_error"]] for net in NETS]
+    firsts = [
+        [column[0] for column in project.result(f"{net}.train.json")["metrics"]["test_error"]]
+        for net in NETS
+    ]
     assert firsts.count([77.0, 77.0]) == len(marked)
 
 
@@ -106,7 +122,9 @@ def test_where_the_vault_cannot_be_seen_the_files_travel_back(tmp_path, monkeypa
     settings = resolve(params.load(ROOT / "params.yaml"), "gated-2")
     spec = Spec("gated-2", "digits", "digits", settings, 1, "a-digest")
     told = []
-    news = SimpleNamespace(tell=SimpleNamespace(remote=lambda net, now: told.append((net, now["epoch"]))))
+    news = SimpleNamespace(
+        tell=SimpleNamespace(remote=lambda net, now: told.append((net, now["epoch"])))
+    )
     shared = (str(tmp_path / "not-here"), ".shared-x")
     sent = engine.work(spec, shared, news)
     assert sorted(sent) == ["model.pt", "run.json", "train.json"]

@@ -30,7 +30,10 @@ def expected(tmp_path_factory):
 
 def files(project):
     """All models and training results; provenance is not compared."""
-    found = [*project.folder.glob("models/**/*.pt"), *project.folder.glob("results/**/*.train.json")]
+    found = [
+        *project.folder.glob("models/**/*.pt"),
+        *project.folder.glob("results/**/*.train.json"),
+    ]
     return {f.relative_to(project.folder).as_posix(): f.read_bytes() for f in found}
 
 
@@ -45,14 +48,19 @@ def test_local_processes_make_the_same_files(project, expected):
     assert project.fanout("--dry-run").splitlines()[0] == "digits: 2 of 2 nets to train"
     output = project.fanout("--jobs", "2")
     assert "2 of 2 nets trained: 100%" in output
-    assert project.fanout("--dry-run").strip() == "digits: 0 of 2 nets to train", "the vault has them"
+    assert project.fanout("--dry-run").strip() == "digits: 0 of 2 nets to train", (
+        "the vault has them"
+    )
     assert finish(project) == expected
     assert project.fanout("--jobs", "2").strip() == "digits: 0 of 2 nets to train", "and so has DVC"
 
 
 def test_two_fan_outs_and_a_repro_at_once_end_in_the_same_files(project, expected):
     project.run("dvc", "repro", "--quiet", "specify", "fetch@digits")
-    started = [project.start("python", "-m", "pipeline.fanout", "report@digits", "--jobs", "2") for _ in range(2)]
+    started = [
+        project.start("python", "-m", "pipeline.fanout", "report@digits", "--jobs", "2")
+        for _ in range(2)
+    ]
     started.append(project.start("dvc", "repro", "train@gated-2", "train@residual-2"))
     for process in started:
         output, _ = process.communicate(timeout=300)
@@ -127,13 +135,17 @@ def test_one_failing_net_does_not_stop_the_other_and_is_named(project):
 
     project.edit_params(break_one)
     output = project.fanout("--jobs", "2", code=1)
-    assert output.splitlines()[-1].startswith("skipgate: gated-2 failed: a batch of 63 leaves a last one")
+    assert output.splitlines()[-1].startswith(
+        "skipgate: gated-2 failed: a batch of 63 leaves a last one"
+    )
     assert "1 failed" in output
     assert len([p for p in project.folder.glob(".vault/*-*") if p.is_dir()]) == 1
 
 
 def test_a_diverging_net_is_a_result_and_not_a_failure(project):
-    project.edit_params(lambda s: s["recipes"]["digits-dense"].update(optimiser={"kind": "sgd", "rate": 1e30}))
+    project.edit_params(
+        lambda s: s["recipes"]["digits-dense"].update(optimiser={"kind": "sgd", "rate": 1e30})
+    )
     project.fanout("--jobs", "2")
     project.repro("report@digits")
     assert project.result("gated-2.train.json")["diverged"] == [0, 0]
@@ -144,7 +156,9 @@ def test_a_full_disk_is_said_and_leaves_no_half_entry(project, small_disk):
     project.environment["SKIPGATE_VAULT"] = str(small_disk)
     output = project.fanout("--jobs", "1", code=1)
     assert "gated-2 failed: " in output
-    assert "could not be written (No space left on device); free some space and run it again" in output
+    assert (
+        "could not be written (No space left on device); free some space and run it again" in output
+    )
     assert not [p for p in small_disk.rglob("*") if p.is_file() and p.suffix != ".lock"]
     del project.environment["SKIPGATE_VAULT"]
     project.fanout("--jobs", "1")
@@ -165,7 +179,10 @@ def test_a_clock_that_jumps_changes_nothing(project, expected):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["report@digit"], "skipgate: there is no target 'report@digit'; did you mean 'report@digits'?"),
+        (
+            ["report@digit"],
+            "skipgate: there is no target 'report@digit'; did you mean 'report@digits'?",
+        ),
         (["report@digits", "--jobs", "0"], "skipgate: --jobs must be at least 1, found 0"),
         (
             ["report@digits", "--engine", "ray", "--address", "127.0.0.1:1"],

@@ -42,7 +42,9 @@ def test_only_what_changed_runs_again(project):
     project.run("dvc", "init", "--quiet")
     first = project.repro("report@digits")
     assert first[:2] == ["fetch@digits", "specify"] or first[:2] == ["specify", "fetch@digits"]
-    assert sorted(first[2:]) == sorted([*(f"{s}@{n}" for s in ("train", "probe") for n in NETS), "report@digits"])
+    assert sorted(first[2:]) == sorted(
+        [*(f"{s}@{n}" for s in ("train", "probe") for n in NETS), "report@digits"]
+    )
     assert project.repro("report@digits") == []
 
     # A comment and a rename in the source.
@@ -57,12 +59,24 @@ def test_only_what_changed_runs_again(project):
         settings["nets"]["gated-2"]["recipe"] = "faster"
 
     project.edit_params(faster)
-    assert project.repro("report@digits") == ["specify", "train@gated-2", "probe@gated-2", "report@digits"]
+    assert project.repro("report@digits") == [
+        "specify",
+        "train@gated-2",
+        "probe@gated-2",
+        "report@digits",
+    ]
 
     # A new gate: one file and one line.
     (scalar.parent / "half.py").write_text(NEW_GATE)
-    project.edit_params(lambda s: s["nets"].update({"half-2": {**s["nets"]["gated-2"], "T": {"gate": "half"}}}))
-    assert project.repro("report@digits") == ["specify", "train@half-2", "probe@half-2", "report@digits"]
+    project.edit_params(
+        lambda s: s["nets"].update({"half-2": {**s["nets"]["gated-2"], "T": {"gate": "half"}}})
+    )
+    assert project.repro("report@digits") == [
+        "specify",
+        "train@half-2",
+        "probe@half-2",
+        "report@digits",
+    ]
     page = (project.folder / "reports" / "digits.md").read_text()
     assert "| `half-2`" in page
     assert "T half, C constant 1" in page
@@ -70,7 +84,9 @@ def test_only_what_changed_runs_again(project):
 
     # A fresh clone, without models: the report renders, nothing trains.
     project.run("git", "add", "--all")
-    project.run("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", "all")
+    project.run(
+        "git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", "all"
+    )
     clone = project.folder.parent / f"{project.folder.name}-clone"
     project.run("git", "clone", "--quiet", str(project.folder), str(clone))
     project.folder = clone
@@ -89,16 +105,23 @@ def test_a_killed_training_goes_on_to_the_same_bytes(project):
     assert "digits: net 1 of 2, then 1 more, gated-2 x 2 seeds" in output
     model = project.folder / "models" / "digits" / "gated-2.pt"
     whole, result = model.read_bytes(), project.result("gated-2.train.json")
-    assert not list((project.folder / ".vault" / "checkpoints").glob("*")), "a finished training leaves no checkpoint"
+    assert not list((project.folder / ".vault" / "checkpoints").glob("*")), (
+        "a finished training leaves no checkpoint"
+    )
     model.unlink()
     shutil.rmtree(project.folder / ".vault")
 
     data = project.spec("gated-2")["settings"]["data"]["sha256"]
-    checkpoint, kills = project.folder / ".vault" / "checkpoints" / f"{result['digest']}-{data[:16]}.pt", 0
+    checkpoint, kills = (
+        project.folder / ".vault" / "checkpoints" / f"{result['digest']}-{data[:16]}.pt",
+        0,
+    )
     for _ in range(3):
         process = project.start("python", "-m", "pipeline.train", "gated-2")
         seen = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
-        while process.poll() is None and not (checkpoint.exists() and checkpoint.stat().st_mtime_ns > seen):
+        while process.poll() is None and not (
+            checkpoint.exists() and checkpoint.stat().st_mtime_ns > seen
+        ):
             time.sleep(0.001)
         process.send_signal(signal.SIGKILL)
         process.communicate()
@@ -121,7 +144,9 @@ def test_an_interrupt_says_how_to_go_on(project):
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate()
     assert process.returncode == 130
-    assert output.rstrip().endswith("skipgate: interrupted; the same command goes on from the last finished epoch")
+    assert output.rstrip().endswith(
+        "skipgate: interrupted; the same command goes on from the last finished epoch"
+    )
     assert not (project.folder / "models").exists()
 
 
@@ -131,7 +156,10 @@ def test_a_bad_setting_ends_in_one_sentence_and_leaves_the_specs_alone(project):
     assert len(before) == 4
     project.edit_params(lambda s: s["nets"]["gated-2"].update(T={"gate": "scalar", "strat": 1}))
     output = project.stage("specify", code=1)
-    assert output.splitlines()[-1] == "skipgate: params.nets.gated-2.T.strat: unknown key; did you mean 'start'?"
+    assert (
+        output.splitlines()[-1]
+        == "skipgate: params.nets.gated-2.T.strat: unknown key; did you mean 'start'?"
+    )
     assert "Traceback" not in output
     assert {file: file.read_bytes() for file in project.folder.rglob("specs/**/*.json")} == before
 
@@ -140,7 +168,10 @@ def test_a_bad_setting_ends_in_one_sentence_and_leaves_the_specs_alone(project):
     ("words", "message"),
     [
         (["train", "gatd-2"], "skipgate: specs/gatd-2.json is not there; run: dvc repro specify"),
-        (["fetch", "mnits"], "skipgate: params.yaml has no data set 'mnits'; did you mean 'mnist'?"),
+        (
+            ["fetch", "mnits"],
+            "skipgate: params.yaml has no data set 'mnits'; did you mean 'mnist'?",
+        ),
         (["report", "digit"], "skipgate: params.yaml has no study 'digit'; did you mean 'digits'?"),
         (["probe", "gated-2"], "skipgate: specs/gated-2.json is not there; run: dvc repro specify"),
     ],
@@ -152,7 +183,9 @@ def test_wrong_words_are_answered_in_one_sentence(project, words, message):
 def test_training_without_data_says_how_to_fetch_them(project):
     project.stage("specify")
     output = project.stage("train", "gated-2", code=1)
-    assert output.splitlines()[-1].endswith("train_images.npy is missing or damaged; run: dvc repro -f -s fetch@digits")
+    assert output.splitlines()[-1].endswith(
+        "train_images.npy is missing or damaged; run: dvc repro -f -s fetch@digits"
+    )
     assert not (project.folder / "results").exists()
 
 
@@ -175,7 +208,18 @@ def test_a_result_tells_nothing_of_the_machines_owner(project):
     project.stage("train", "gated-2")
     run = project.result("gated-2.run.json")
     assert sorted(run) == sorted(
-        ["net", "digest", "commit", "lock", "python", "torch", "machine", "device", "threads", "seconds"]
+        [
+            "net",
+            "digest",
+            "commit",
+            "lock",
+            "python",
+            "torch",
+            "machine",
+            "device",
+            "threads",
+            "seconds",
+        ]
     )
     written = b"".join(
         f.read_bytes()
@@ -191,7 +235,10 @@ def test_removing_a_net_removes_its_specs(project):
     project.stage("specify")
     project.edit_params(lambda s: s["nets"].pop("gated-2"))
     project.stage("specify")
-    assert sorted(file.name for file in project.folder.rglob("specs/**/*.json")) == ["residual-2.json"] * 2
+    assert (
+        sorted(file.name for file in project.folder.rglob("specs/**/*.json"))
+        == ["residual-2.json"] * 2
+    )
 
 
 def test_the_database_can_be_deleted_and_rebuilt(project):
@@ -224,7 +271,11 @@ def test_whatever_is_edited_by_hand_fails_the_check_and_is_named(project):
             "results/digits/gated-2.train.json is not what",
         ),
         "reports/digits.md": (r"\| reported", "| repotred", "reports/digits.md, line "),
-        "papers/gresnet.yaml": (r"value: 2\.17", "value: 2.71", "d = 2, gated, gated-2: reported 2.17"),
+        "papers/gresnet.yaml": (
+            r"value: 2\.17",
+            "value: 2.71",
+            "d = 2, gated, gated-2: reported 2.17",
+        ),
         "src/skipgate/nets/gates/scalar.py": (
             r"start: float = 1\.0",
             "start: float = 0.9",
@@ -262,5 +313,8 @@ def test_why_tells_all_about_a_net_and_freeze_leaves_a_line(project):
     (project.folder / "CHANGELOG.md").write_text("# Changelog\n\n### Results\n\n- old\n")
     (project.folder / "frozen").mkdir(exist_ok=True)
     project.stage("freeze", "digits")
-    assert "- `digits` frozen anew (test error in %): residual-2 none to " in (project.folder / "CHANGELOG.md").read_text()
+    assert (
+        "- `digits` frozen anew (test error in %): residual-2 none to "
+        in (project.folder / "CHANGELOG.md").read_text()
+    )
     assert "did you mean 'gated-2'" in project.stage("why", "gated-3", code=1)

@@ -103,7 +103,12 @@ def test_yaml_that_does_not_parse_is_refused(tmp_path):
 def test_defaults_and_whole_numbers_are_filled_in():
     recipe = read(
         Recipe,
-        {"epochs": 1, "batch": 2, "optimiser": {"kind": "sgd", "rate": 1}, "schedule": {"kind": "constant"}},
+        {
+            "epochs": 1,
+            "batch": 2,
+            "optimiser": {"kind": "sgd", "rate": 1},
+            "schedule": {"kind": "constant"},
+        },
         "r",
     )
     assert isinstance(recipe.optimiser.rate, float)

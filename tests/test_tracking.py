@@ -24,7 +24,10 @@ def study(tmp_path, monkeypatch):
 
 def runs(client):
     experiment = client.get_experiment_by_name("digits")
-    return {run.data.tags[KEY]: run for run in client.search_runs([experiment.experiment_id], max_results=1000)}
+    return {
+        run.data.tags[KEY]: run
+        for run in client.search_runs([experiment.experiment_id], max_results=1000)
+    }
 
 
 def test_sync_writes_each_net_and_seed_once_and_then_nothing(study, tmp_path):
@@ -42,8 +45,15 @@ def test_sync_writes_each_net_and_seed_once_and_then_nothing(study, tmp_path):
     history = client.get_metric_history(child.info.run_id, "train_loss")
     assert [m.value for m in sorted(history, key=lambda m: m.step)] == result.curve("train_loss")[3]
     assert parent.data.params["recipe.optimiser.rate"] == "0.002"
-    assert {"provenance.commit", "provenance.lock", "provenance.device", "provenance.threads"} <= parent.data.tags.keys()
-    assert [f.path for f in client.list_artifacts(parent.info.run_id, "figures")] == ["figures/net.png"]
+    assert {
+        "provenance.commit",
+        "provenance.lock",
+        "provenance.device",
+        "provenance.threads",
+    } <= parent.data.tags.keys()
+    assert [f.path for f in client.list_artifacts(parent.info.run_id, "figures")] == [
+        "figures/net.png"
+    ]
 
 
 def test_a_parent_that_was_cut_off_before_its_files_is_written_again(study, tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from skipgate.nets.network import Network
 from skipgate.nets.weights import initialise
 from skipgate.settings import Body, Constant, Dataset, GateChoice, Mlp, Nadam, Recipe, Resnet
 from skipgate.specs import Settings
-from skipgate.training.streams import streams
+from skipgate.streams import streams
 
 torch.set_num_threads(1)  # tests share the cores through xdist
 
@@ -21,7 +21,9 @@ MLP = Mlp("mlp", depth=4, width=6)
 CONV = Resnet("resnet", blocks=2, width=4)
 
 
-def network(body: Body, T: GateChoice = ONE, C: GateChoice = ONE, replicas: int = 1, data: Dataset = TOY) -> Network:
+def network(
+    body: Body, T: GateChoice = ONE, C: GateChoice = ONE, replicas: int = 1, data: Dataset = TOY
+) -> Network:
     """A freshly initialised network in float64."""
     made = build(body, Plan(T, C, data, replicas))
     initialise(made, body.init, streams(range(replicas), "init"))
@@ -29,9 +31,13 @@ def network(body: Body, T: GateChoice = ONE, C: GateChoice = ONE, replicas: int 
 
 
 def images(count: int, replicas: int = 1) -> torch.Tensor:
-    return torch.rand(replicas, count, *TOY.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    return torch.rand(
+        replicas, count, *TOY.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64
+    )
 
 
-def toy_settings(body: Body = MLP, T: GateChoice = ONE, C: GateChoice = ONE, **recipe: object) -> Settings:
+def toy_settings(
+    body: Body = MLP, T: GateChoice = ONE, C: GateChoice = ONE, **recipe: object
+) -> Settings:
     made = Recipe(2, 8, Nadam("nadam"), Constant("constant"))
     return Settings(TOY, body, dataclasses.replace(made, **recipe), T, C, seeds=2)  # type: ignore[arg-type]

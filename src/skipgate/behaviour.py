@@ -1,8 +1,9 @@
 """What a net does, as a digest that changes exactly when the net's behaviour does.
 
-A shallow twin of the net runs a few tiny float64 steps on made-up images through the real training, evaluation and
-probing code, passing every change of the learning rate; what comes out is rounded and hashed. Beside it stands the
-structure of the full network. A rename or a comment leaves both alone.
+A shallow twin of the net runs a few tiny float64 steps on made-up images through the real training,
+evaluation and probing code, passing every change of the learning rate; what comes out is rounded
+and hashed. Beside it stands the structure of the full network. A rename or a comment leaves both
+alone.
 """
 
 import dataclasses
@@ -24,33 +25,46 @@ from skipgate.probes.subject import Subject
 from skipgate.reader import plain, read
 from skipgate.settings import Probes
 from skipgate.specs import Settings, digest_of, resolve
+from skipgate.streams import stream
 from skipgate.training.loop import begin, run_epoch
 from skipgate.training.schedules import milestones
-from skipgate.training.streams import stream
 
 TWIN_SEEDS = range(2)
 TWIN_IMAGES = 8
 TWIN_BATCH = 5  # leaves a smaller last batch, as real data do
 NORM_DECIMALS = 6
 SAME = 0.00001
-"""Relative difference below which two traces are one behaviour: machines differ in the last bits, changes do not."""
+"""Relative difference below which two traces are one behaviour: machines differ in the last bits,
+changes do not."""
 
 
 def specify(params: Params, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The contents of `specs/NET.json` and of `specs/probes/NET.json`."""
-    settings, net = _with_gate_defaults(resolve(params, name)), params.nets[name]
+    settings = _with_gate_defaults(resolve(params, name))
+    net = params.nets[name]
     full = _structure(settings, f"params.nets.{name}")
     subject, trace = _twin(settings)
     trace = _settled(trace, name)
     probing = params.probes[net.probes]
-    train = {"net": name, "study": net.study, "dataset": net.data, **full, "behaviour": trace, "settings": plain(settings)}
+    train = {
+        "net": name,
+        "study": net.study,
+        "dataset": net.data,
+        **full,
+        "behaviour": trace,
+        "settings": plain(settings),
+    }
     train["digest"] = _kept(settings, train) or digest_of(settings, full, trace)
-    return train, {"net": name, "digests": {kind: _probe_digest(kind, subject, probing) for kind in PROBES}}
+    return train, {
+        "net": name,
+        "digests": {kind: _probe_digest(kind, subject, probing) for kind in PROBES},
+    }
 
 
 def _probe_digest(kind: str, subject: Subject, settings: Probes) -> str:
     """What decides one probe's result, given the weights: how it is set, and what it finds in the twin."""
-    found, own = PROBES[kind](subject, brief(settings)), getattr(settings, kind, None)
+    found = PROBES[kind](subject, brief(settings))
+    own = getattr(settings, kind, None)
     steady = {key: value for key, value in found.items() if key not in TIMED}
     return digest_of(kind, settings.images_for(kind), own, rounded(steady))
 
@@ -63,8 +77,8 @@ def brief(settings: Probes) -> Probes:
 def _kept(settings: Settings, fresh: dict[str, Any]) -> str | None:
     """The committed digest, if the net is what it was when it got it.
 
-    A setting that did not exist then counts as its default: a new option retrains no net that does not use it, while a default
-    that changed, or a step that became another, does.
+    A setting that did not exist then counts as its default: a new option retrains no net that does
+    not use it, while a default that changed, or a step that became another, does.
     """
     old = _committed(fresh["net"])
     if not all(old.get(key) == fresh[key] for key in ("parameters", "structure", "behaviour")):
@@ -106,7 +120,8 @@ def _twin(settings: Settings) -> tuple[Subject, dict[str, Any]]:
 
 def _made_up(settings: Settings) -> Split:
     """Random bytes as images, scaled as real ones are."""
-    data, die = settings.data, stream(0, "twin")
+    data = settings.data
+    die = stream(0, "twin")
     x = [torch.randint(data.top + 1, (TWIN_IMAGES, *data.shape), generator=die) for _ in range(2)]
     y = [torch.randint(data.classes, (TWIN_IMAGES,), generator=die) for _ in range(2)]
     images = scaled(x, data, settings.recipe.pixels, torch.float64)

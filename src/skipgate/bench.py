@@ -17,12 +17,15 @@ from skipgate.probes.subject import Subject
 from skipgate.probes.walk import with_closed
 from skipgate.settings import Augment, Body, Constant, Dataset, GateChoice, Mlp, Nadam, Recipe
 from skipgate.specs import Settings
+from skipgate.streams import stream, streams
 from skipgate.training.device import keep_memory
 from skipgate.training.loop import begin, train_batches
-from skipgate.training.streams import stream, streams
 
 MNIST = Dataset("mnist", (1, 28, 28), 10, 255, 10000, "")
-IMAGES, BATCH, WIDTH, STEPS = 60000, 128, 50, 64
+IMAGES = 60000
+BATCH = 128
+WIDTH = 50
+STEPS = 64
 
 
 class PlainLayer(nn.Module):
@@ -30,7 +33,8 @@ class PlainLayer(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.dot, self.norm = nn.Linear(width, width), nn.BatchNorm1d(width)
+        self.dot = nn.Linear(width, width)
+        self.norm = nn.BatchNorm1d(width)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.relu(self.norm(self.dot(x)))
@@ -41,8 +45,11 @@ class PlainLoopNet(nn.Module):
 
     def __init__(self, depth: int, width: int, pixels: int, classes: int) -> None:
         super().__init__()
-        self.first, self.last = nn.Linear(pixels, width), nn.Linear(width, classes)
-        self.blocks = nn.ModuleList(nn.Sequential(PlainLayer(width), PlainLayer(width)) for _ in range(depth // 2))
+        self.first = nn.Linear(pixels, width)
+        self.last = nn.Linear(width, classes)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(PlainLayer(width), PlainLayer(width)) for _ in range(depth // 2)
+        )
         self.k = nn.ParameterList(nn.Parameter(torch.ones(())) for _ in range(depth // 2))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -65,12 +72,16 @@ class Times:
 def made_up_images() -> Images:
     """As many random images as MNIST has, so that a batch is gathered from as much memory."""
     die = stream(0, "bench")
-    return Images(torch.rand(IMAGES, 1, 28, 28, generator=die), torch.randint(10, (IMAGES,), generator=die))
+    return Images(
+        torch.rand(IMAGES, 1, 28, 28, generator=die), torch.randint(10, (IMAGES,), generator=die)
+    )
 
 
 def training(depth: int, seeds: int, images: Images, rounds: int) -> Times:
     """Seconds a seed and epoch: both on one thread, warmed up and alternating; the fastest round of each counts."""
-    plain, ours = _alternating([_plain_steps(depth, images), _stacked_steps(depth, seeds, images)], rounds)
+    plain, ours = _alternating(
+        [_plain_steps(depth, images), _stacked_steps(depth, seeds, images)], rounds
+    )
     epoch = IMAGES / (BATCH * STEPS)
     return Times(f"d = {depth}", plain * epoch, ours * epoch / seeds)
 
@@ -116,7 +127,8 @@ def _alternating(works: Sequence[Callable[[], None]], rounds: int) -> list[float
 def _plain_steps(depth: int, images: Images) -> Callable[[], None]:
     network = PlainLoopNet(depth, WIDTH, images.x[0].numel(), MNIST.classes)
     optimiser = torch.optim.NAdam(network.parameters(), 0.002)
-    x, die = images.x.flatten(1), stream(0, "order")
+    x = images.x.flatten(1)
+    die = stream(0, "order")
 
     def steps() -> None:
         for chosen in torch.randperm(IMAGES, generator=die)[: STEPS * BATCH].split(BATCH):
@@ -129,7 +141,9 @@ def _plain_steps(depth: int, images: Images) -> Callable[[], None]:
 
 def _stacked_steps(depth: int, seeds: int, images: Images) -> Callable[[], None]:
     recipe = Recipe(1, BATCH, Nadam("nadam"), Constant("constant"), augment=Augment())
-    settings = Settings(MNIST, Mlp("mlp", depth, WIDTH), recipe, GateChoice("scalar"), GateChoice("constant"), seeds)
+    settings = Settings(
+        MNIST, Mlp("mlp", depth, WIDTH), recipe, GateChoice("scalar"), GateChoice("constant"), seeds
+    )
     state = begin(settings, range(seeds), torch.device("cpu"))
     split = Split(images, images)
 

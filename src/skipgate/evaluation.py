@@ -35,7 +35,9 @@ class Tally:
     @classmethod
     def empty(cls, replicas: int, device: torch.device) -> "Tally":
         """Nothing counted yet."""
-        counts, sums = (torch.zeros(replicas, dtype=kind, device=device) for kind in (torch.long, torch.float64))
+        counts, sums = (
+            torch.zeros(replicas, dtype=kind, device=device) for kind in (torch.long, torch.float64)
+        )
         return cls(counts, sums)
 
     def add(self, logits: Tensor, labels: Tensor) -> None:
@@ -46,7 +48,9 @@ class Tally:
 
     def errors(self) -> Tensor:
         """Error in %. A network whose output is not a number has not answered: argmax would call that the first class."""
-        return torch.where(self.total.isfinite(), 100.0 * self.wrong.double() / self.images, torch.nan).cpu()
+        return torch.where(
+            self.total.isfinite(), 100.0 * self.wrong.double() / self.images, torch.nan
+        ).cpu()
 
     def mean_loss(self) -> Tensor:
         """Loss an image."""
@@ -72,7 +76,9 @@ def evaluating(network: nn.Module) -> Iterator[None]:
 
 
 @torch.no_grad()
-def evaluate(network: nn.Module, images: Images, replicas: int, batch: int) -> tuple[Tensor, Tensor]:
+def evaluate(
+    network: nn.Module, images: Images, replicas: int, batch: int
+) -> tuple[Tensor, Tensor]:
     """Error in % and mean loss of each replica."""
     tally = Tally.empty(replicas, images.y.device)
     with evaluating(network):

@@ -35,7 +35,9 @@ def write_atomically(path: Path, content: bytes) -> None:
         temporary.replace(path)
     except OSError as error:
         remedy = "free some space" if error.errno == errno.ENOSPC else "see to that"
-        raise Problem(f"{path} could not be written ({error.strerror}); {remedy} and run it again") from error
+        raise Problem(
+            f"{path} could not be written ({error.strerror}); {remedy} and run it again"
+        ) from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)

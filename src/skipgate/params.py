@@ -71,7 +71,9 @@ def _check_names(params: Params) -> None:
     for section in ("data", "recipes", "bodies", "nets", "probes", "studies"):
         for name in getattr(params, section):
             if not isinstance(name, str) or not NAME.fullmatch(name):
-                raise Problem(f"params.{section}: the name {name!r} must be of small letters, digits and single hyphens")
+                raise Problem(
+                    f"params.{section}: the name {name!r} must be of small letters, digits and single hyphens"
+                )
     for name, net in params.nets.items():
         for key, known in (
             ("study", params.studies),
@@ -82,4 +84,6 @@ def _check_names(params: Params) -> None:
         ):
             word = getattr(net, key)
             if word not in known:
-                raise Problem(f"params.nets.{name}.{key}: there is no '{word}'; {nearest(word, known)}")
+                raise Problem(
+                    f"params.nets.{name}.{key}: there is no '{word}'; {nearest(word, known)}"
+                )

@@ -15,8 +15,11 @@ class Bar:
     """One net's progress by epoch: which net of how many, time left, and the error so far."""
 
     def __init__(self, spec: Spec, heading: str) -> None:
-        epochs, every = spec.settings.recipe.epochs, 0.2 if sys.stderr.isatty() else 5.0
-        self._bar = tqdm(total=epochs, desc=heading, unit="epoch", mininterval=every, file=sys.stderr)
+        epochs = spec.settings.recipe.epochs
+        every = 0.2 if sys.stderr.isatty() else 5.0
+        self._bar = tqdm(
+            total=epochs, desc=heading, unit="epoch", mininterval=every, file=sys.stderr
+        )
 
     def show(self, history: dict[str, list[list[float]]]) -> None:
         """Move to the last epoch of a history."""
@@ -56,7 +59,9 @@ def _is_trained(study: str, net: str) -> bool:
 def _duration(study: str, nets: Sequence[str]) -> str:
     """How long these nets took when they were last trained, here or elsewhere, if that is known."""
     try:
-        seconds = sum(read_json(paths.result_file(study, n, "run"), "train it")["seconds"] for n in nets)
+        seconds = sum(
+            read_json(paths.result_file(study, n, "run"), "train it")["seconds"] for n in nets
+        )
     except (Problem, KeyError):
         return f"{len(nets)} more"
     return f"about {max(1, round(seconds / 60))} min for {len(nets)} more"

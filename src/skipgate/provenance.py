@@ -30,8 +30,12 @@ def provenance(device: str, threads: int, seconds: float) -> dict[str, Any]:
 def _commit() -> str | None:
     """The commit at hand, marked if what decides results differs from it; None outside a repository."""
     try:
-        head = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
-        changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", *DECISIVE], capture_output=True, check=False)
+        head = subprocess.run(
+            ["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True
+        )
+        changed = subprocess.run(
+            ["git", "diff", "--quiet", "HEAD", "--", *DECISIVE], capture_output=True, check=False
+        )
     except (OSError, subprocess.CalledProcessError):
         return None
     return head.stdout.strip() + ("-dirty" if changed.returncode else "")
@@ -46,4 +50,7 @@ def _processor() -> str:
     """What the system calls its processor."""
     file = Path("/proc/cpuinfo")
     lines = file.read_text().splitlines() if file.exists() else []
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown processor")
+    return next(
+        (line.split(":")[1].strip() for line in lines if line.startswith("model name")),
+        "unknown processor",
+    )

@@ -42,20 +42,27 @@ def read(kind: Any, value: Any, path: str) -> Any:
         fields = {field.name: field for field in dataclasses.fields(kind)}
         required = {name for name, field in fields.items() if _no_default(field)}
         hints = typing.get_type_hints(kind)
-        return construct(kind, {name: hints[name] for name in fields}, required, _mapping(value, path), path)
+        return construct(
+            kind, {name: hints[name] for name in fields}, required, _mapping(value, path), path
+        )
     if origin is typing.Literal:
         return _literal(kind, value, path)
     if origin is tuple:
         return _tuple(typing.get_args(kind), value, path)
     if origin is dict:
         inner = typing.get_args(kind)[1]
-        return {name: read(inner, item, f"{path}.{name}") for name, item in _mapping(value, path).items()}
+        return {
+            name: read(inner, item, f"{path}.{name}")
+            for name, item in _mapping(value, path).items()
+        }
     if origin in (types.UnionType, typing.Union):
         return _union(typing.get_args(kind), value, path)
     return _plain(kind, value, path)
 
 
-def construct(make: Any, hints: Mapping[str, Any], required: set[str], value: Mapping[str, Any], path: str) -> Any:
+def construct(
+    make: Any, hints: Mapping[str, Any], required: set[str], value: Mapping[str, Any], path: str
+) -> Any:
     """Call `make` with the keys of `value`, each read by its hint; unknown and missing keys are refused."""
     for name in value:
         if name not in hints:
@@ -63,7 +70,9 @@ def construct(make: Any, hints: Mapping[str, Any], required: set[str], value: Ma
     for name in sorted(required - value.keys()):
         raise Problem(f"{path}: the key '{name}' is missing")
     try:
-        return make(**{name: read(hints[name], item, f"{path}.{name}") for name, item in value.items()})
+        return make(
+            **{name: read(hints[name], item, f"{path}.{name}") for name, item in value.items()}
+        )
     except ValueError as error:
         raise Problem(f"{path}: {error}") from error
 
@@ -91,7 +100,10 @@ def _tuple(items: tuple[Any, ...], value: Any, path: str) -> tuple[Any, ...]:
     kinds = [items[0]] * len(value) if items[-1] is Ellipsis else list(items)
     if len(kinds) != len(value):
         raise Problem(f"{path}: expected {len(kinds)} items, found {len(value)}")
-    return tuple(read(kind, item, f"{path}[{i}]") for i, (kind, item) in enumerate(zip(kinds, value, strict=True)))
+    return tuple(
+        read(kind, item, f"{path}[{i}]")
+        for i, (kind, item) in enumerate(zip(kinds, value, strict=True))
+    )
 
 
 def _union(kinds: tuple[Any, ...], value: Any, path: str) -> Any:
@@ -126,7 +138,9 @@ def plain(value: Any) -> Any:
     if hasattr(value, "to_plain"):
         return value.to_plain()
     if dataclasses.is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {
+            field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
     if isinstance(value, dict):
         return {name: plain(item) for name, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, tuple | list) else value
@@ -136,5 +150,7 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested plain settings as dotted keys."""
     found: dict[str, Any] = {}
     for key, value in settings.items():
-        found.update(flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value})
+        found.update(
+            flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+        )
     return found

@@ -40,7 +40,14 @@ def resolve(params: Params, name: str) -> Settings:
     if name not in params.nets:
         raise Problem(f"params.yaml has no net '{name}'; {nearest(name, params.nets)}")
     net = params.nets[name]
-    return Settings(params.data[net.data], params.bodies[net.body], params.recipes[net.recipe], net.T, net.C, net.seeds)
+    return Settings(
+        params.data[net.data],
+        params.bodies[net.body],
+        params.recipes[net.recipe],
+        net.T,
+        net.C,
+        net.seeds,
+    )
 
 
 def digest_of(*parts: Any) -> str:
@@ -54,7 +61,9 @@ def load(net: str) -> Spec:
     value = read_json(file, "run: dvc repro specify")
     try:
         settings = read(Settings, value["settings"], f"{file}: settings")
-        return Spec(net, value["study"], value["dataset"], settings, value["parameters"], value["digest"])
+        return Spec(
+            net, value["study"], value["dataset"], settings, value["parameters"], value["digest"]
+        )
     except (KeyError, TypeError) as error:
         raise Problem(f"{file} lacks {error}; run: dvc repro -f -s specify") from error
 

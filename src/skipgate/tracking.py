@@ -19,13 +19,14 @@ from mlflow.tracking import MlflowClient
 from skipgate import paths
 from skipgate.files import sha256
 from skipgate.reader import flat, plain
-from skipgate.results.figures import draw_net
+from skipgate.reporting.figures import draw_net
 from skipgate.results.names import family, size
 from skipgate.results.store import KINDS, Result, Study
 
 URI = "sqlite:///mlflow.db"
 ARTIFACTS = Path("mlruns")
-KEY, CONTENT = "skipgate.key", "skipgate.content"
+KEY = "skipgate.key"
+CONTENT = "skipgate.content"
 COLOURS = colormaps["tab20"]
 BATCH = 1000  # the most metrics that MLflow takes at once
 
@@ -58,11 +59,18 @@ def sync(client: MlflowClient, study: Study) -> dict[str, int]:
     known = {run.data.tags[KEY]: run for run in _runs(client, experiment) if KEY in run.data.tags}
     counts = {"written": 0, "unchanged": 0}
     for index, (net, result) in enumerate(study.results.items()):
-        content, colour = _content(result), to_hex(COLOURS(index % COLOURS.N))
+        content = _content(result)
+        colour = to_hex(COLOURS(index % COLOURS.N))
         parent = _upsert(client, experiment, _parent(net, result, content, colour), known, counts)
         parent = parent or known[_key(result)]
         for replica in range(result.spec.settings.seeds):
-            _upsert(client, experiment, _child(net, result, content, (replica, parent.info.run_id)), known, counts)
+            _upsert(
+                client,
+                experiment,
+                _child(net, result, content, (replica, parent.info.run_id)),
+                known,
+                counts,
+            )
     return counts
 
 
@@ -73,15 +81,24 @@ def runs_of(folder: Path, net: str, digest: str) -> list[str]:
     client = connect(folder)
     experiments = [e.experiment_id for e in client.search_experiments()]
     runs = client.search_runs(experiments, f"tags.`{KEY}` LIKE '{net}/{digest}%'")
-    lines = [f"{run.data.tags['mlflow.runName']}: run {run.info.run_id}, {run.info.status.lower()}" for run in runs]
+    lines = [
+        f"{run.data.tags['mlflow.runName']}: run {run.info.run_id}, {run.info.status.lower()}"
+        for run in runs
+    ]
     return sorted(lines, key=lambda line: (len(line), line))
 
 
 def _experiment(client: MlflowClient, study: str) -> str:
     found = client.get_experiment_by_name(study)
     if found is not None and found.lifecycle_stage == "deleted":
-        client.restore_experiment(found.experiment_id)  # by a click in the UI; the results are still there
-    return str(found.experiment_id if found else client.create_experiment(study, ARTIFACTS.absolute().as_uri()))
+        client.restore_experiment(
+            found.experiment_id
+        )  # by a click in the UI; the results are still there
+    return str(
+        found.experiment_id
+        if found
+        else client.create_experiment(study, ARTIFACTS.absolute().as_uri())
+    )
 
 
 def _runs(client: MlflowClient, experiment: str) -> list[Run]:
@@ -110,8 +127,17 @@ def _content(result: Result) -> str:
 
 def _parent(net: str, result: Result, content: str, colour: str) -> Entry:
     """The net as a whole: means over seeds, all settings, provenance."""
-    provenance = {f"provenance.{k}": str(v) for k, v in result.parts["run"].items() if k not in ("net", "digest")}
-    tags = {CONTENT: content, "family": family(result.spec), "size": size(result.spec), "digest": result.spec.digest}
+    provenance = {
+        f"provenance.{k}": str(v)
+        for k, v in result.parts["run"].items()
+        if k not in ("net", "digest")
+    }
+    tags = {
+        CONTENT: content,
+        "family": family(result.spec),
+        "size": size(result.spec),
+        "digest": result.spec.digest,
+    }
     tags["mlflow.runColor"] = colour  # MLflow would choose by chance, and often the same one twice
     curves = {m: _means(result.curve(m)) for m in result.parts["train"]["metrics"]}
     return Entry(
@@ -129,22 +155,49 @@ def _child(net: str, result: Result, content: str, place: tuple[int, str]) -> En
     """One seed of a net."""
     index, parent = place
     seed = result.parts["train"]["seeds"][index]
-    tags = {CONTENT: content, "mlflow.parentRunId": parent, "family": family(result.spec), "size": size(result.spec)}
+    tags = {
+        CONTENT: content,
+        "mlflow.parentRunId": parent,
+        "family": family(result.spec),
+        "size": size(result.spec),
+    }
     curves = {m: result.curve(m)[index] for m in result.parts["train"]["metrics"]}
-    return Entry(_key(result, seed), f"{net} seed {seed}", tags, {"seed": str(seed)}, curves, _seconds(result))
+    return Entry(
+        _key(result, seed),
+        f"{net} seed {seed}",
+        tags,
+        {"seed": str(seed)},
+        curves,
+        _seconds(result),
+    )
 
 
-def _upsert(client: MlflowClient, experiment: str, entry: Entry, known: dict[str, Run], counts: dict[str, int]) -> Run | None:
+def _upsert(
+    client: MlflowClient,
+    experiment: str,
+    entry: Entry,
+    known: dict[str, Run],
+    counts: dict[str, int],
+) -> Run | None:
     """Write a run unless it is there; one that is outdated, or was cut off while being written, is replaced."""
     old = known.get(entry.key)
-    same_parent = old is not None and old.data.tags.get("mlflow.parentRunId") == entry.tags.get("mlflow.parentRunId")
-    if old is not None and same_parent and old.data.tags[CONTENT] == entry.tags[CONTENT] and old.info.status == "FINISHED":
+    same_parent = old is not None and old.data.tags.get("mlflow.parentRunId") == entry.tags.get(
+        "mlflow.parentRunId"
+    )
+    if (
+        old is not None
+        and same_parent
+        and old.data.tags[CONTENT] == entry.tags[CONTENT]
+        and old.info.status == "FINISHED"
+    ):
         counts["unchanged"] += 1
         return None
     if old is not None:
         client.delete_run(old.info.run_id)
     end = int(time.time() * 1000)
-    begin = end - int(entry.seconds * 1000)  # so that the UI shows how long the training took, not the writing
+    begin = end - int(
+        entry.seconds * 1000
+    )  # so that the UI shows how long the training took, not the writing
     run = client.create_run(experiment, begin, {KEY: entry.key, **entry.tags}, entry.name)
     metrics = [
         Metric(name, value, 0, epoch + 1)
@@ -165,7 +218,9 @@ def _upsert(client: MlflowClient, experiment: str, entry: Entry, known: dict[str
 def _attach(client: MlflowClient, run_id: str, result: Result) -> None:
     """The net's result files and its figure."""
     for kind in KINDS:
-        client.log_artifact(run_id, str(paths.result_file(result.spec.study, result.spec.net, kind)), "results")
+        client.log_artifact(
+            run_id, str(paths.result_file(result.spec.study, result.spec.net, kind)), "results"
+        )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "net.png"
         draw_net(result, file)

@@ -9,7 +9,7 @@ from skipgate.data.sources import NAMES, fetch
 from skipgate.evaluation import Images
 from skipgate.files import Problem
 from skipgate.settings import Augment
-from skipgate.training.streams import streams
+from skipgate.streams import streams
 from tests.toys import ROOT
 
 CPU = torch.device("cpu")
@@ -37,7 +37,9 @@ def test_altered_content_is_refused_and_nothing_is_written(digits, tmp_path):
     import dataclasses
 
     altered = dataclasses.replace(digits[1], sha256="0" * 64)
-    with pytest.raises(Problem, match=r"data\.digits: the decoded content hashes to efd5.*not to the recorded 0000"):
+    with pytest.raises(
+        Problem, match=r"data\.digits: the decoded content hashes to efd5.*not to the recorded 0000"
+    ):
         fetch("digits", altered, tmp_path / "digits")
     assert not (tmp_path / "digits").exists()
 
@@ -48,25 +50,38 @@ def test_a_missing_or_damaged_array_is_refused_with_the_remedy(digits, tmp_path,
     fetch("digits", digits[1], folder)
     file = folder / "test_images.npy"
     file.unlink() if content is None else file.write_bytes(content)
-    with pytest.raises(Problem, match=r"test_images\.npy is missing or damaged; run: dvc repro -f -s fetch@digits"):
+    with pytest.raises(
+        Problem, match=r"test_images\.npy is missing or damaged; run: dvc repro -f -s fetch@digits"
+    ):
         load(folder, digits[1], "unit", CPU)
 
 
 def test_pixels_are_scaled_by_the_training_images(digits):
-    unit, centred, standard = (load(*digits, pixels, CPU).train.x for pixels in ("unit", "centred", "standardised"))
+    unit, centred, standard = (
+        load(*digits, pixels, CPU).train.x for pixels in ("unit", "centred", "standardised")
+    )
     assert (unit.min(), unit.max()) == (0, 1)
     assert centred.mean(0).abs().max().item() == pytest.approx(0, abs=1e-6)
     assert standard.std().item() == pytest.approx(1, abs=1e-4)
-    assert load(*digits, "centred", CPU).test.x.mean().abs() > 1e-5, "the test set has a mean of its own"
+    assert load(*digits, "centred", CPU).test.x.mean().abs() > 1e-5, (
+        "the test set has a mean of its own"
+    )
 
 
 def numbered(count):
     """Images that carry their number in every pixel."""
-    return Images(torch.arange(float(count)).view(-1, 1, 1, 1).expand(-1, 1, 4, 4), torch.arange(count))
+    return Images(
+        torch.arange(float(count)).view(-1, 1, 1, 1).expand(-1, 1, 4, 4), torch.arange(count)
+    )
 
 
 def test_every_image_comes_once_an_epoch_for_every_seed():
-    seen = [y for _, y in batches(numbered(10), 4, Augment(), streams(range(3), "order"), streams(range(3), "augment"))]
+    seen = [
+        y
+        for _, y in batches(
+            numbered(10), 4, Augment(), streams(range(3), "order"), streams(range(3), "augment")
+        )
+    ]
     assert [y.shape[1] for y in seen] == [4, 4, 2]
     orders = torch.cat(seen, 1)
     assert all(sorted(row.tolist()) == list(range(10)) for row in orders)
@@ -74,7 +89,9 @@ def test_every_image_comes_once_an_epoch_for_every_seed():
 
 
 def test_images_stay_with_their_labels():
-    for x, y in batches(numbered(10), 4, Augment(), streams(range(2), "order"), streams(range(2), "augment")):
+    for x, y in batches(
+        numbered(10), 4, Augment(), streams(range(2), "order"), streams(range(2), "augment")
+    ):
         assert torch.equal(x[..., 0, 0, 0], y.float())
 
 

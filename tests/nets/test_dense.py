@@ -29,7 +29,10 @@ def compiled():
 @pytest.mark.parametrize("last_relu", [True, False])
 @pytest.mark.parametrize("widths", [(5, 4), (5, 4, 6), (4, 4, 4, 4)])
 def test_dot_norm_relu_is_its_parts_in_value_gradient_and_running_statistics(widths, last_relu):
-    layers = [(Linear(3, a, b).double(), BatchNorm(3, b, Norm(0.3, 0.01)).double()) for a, b in itertools.pairwise(widths)]
+    layers = [
+        (Linear(3, a, b).double(), BatchNorm(3, b, Norm(0.3, 0.01)).double())
+        for a, b in itertools.pairwise(widths)
+    ]
     ours = torch.nn.ModuleList(itertools.chain.from_iterable(layers))
     with torch.no_grad():
         for p in ours.parameters():
@@ -69,7 +72,9 @@ def test_gated_sum_is_the_equation_and_its_gradient(gates):
     t, c, f, s = random(*gates), random(*gates), random(3, 7, 4), random(3, 7, 4)
     assert torch.autograd.gradcheck(gated_sum, [v.clone().requires_grad_() for v in (t, f, c, s)])
     assert torch.allclose(gated_sum(t, f, c, s), t * f + c * s)
-    assert torch.allclose(gated_sum(t.mT.contiguous().mT, f, c, s.mT.contiguous().mT), t * f + c * s)
+    assert torch.allclose(
+        gated_sum(t.mT.contiguous().mT, f, c, s.mT.contiguous().mT), t * f + c * s
+    )
 
 
 def test_gated_sum_takes_an_open_shortcut_and_leaves_other_gates_to_their_parts():
@@ -83,7 +88,9 @@ def test_gated_sum_takes_an_open_shortcut_and_leaves_other_gates_to_their_parts(
 def test_compiled_nadam_is_pytorchs():
     made = network(MLP)
     ours, theirs = (copy.deepcopy(made) for _ in range(2))
-    stepper = optimiser(ours, Nadam("nadam", rate=0.01), Decay(0.01, gates=True, biases=True, norms=True))
+    stepper = optimiser(
+        ours, Nadam("nadam", rate=0.01), Decay(0.01, gates=True, biases=True, norms=True)
+    )
     reference = torch.optim.NAdam(theirs.parameters(), 0.01, weight_decay=0.01)
     for _ in range(4):
         for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
@@ -91,7 +98,10 @@ def test_compiled_nadam_is_pytorchs():
             a.grad.copy_(b.grad)
         stepper.step()
         reference.step()
-    assert all(torch.allclose(a, b, rtol=1e-12) for a, b in zip(ours.parameters(), theirs.parameters(), strict=True))
+    assert all(
+        torch.allclose(a, b, rtol=1e-12)
+        for a, b in zip(ours.parameters(), theirs.parameters(), strict=True)
+    )
 
 
 def test_training_without_a_compiler_gives_the_same_numbers_to_rounding(split, monkeypatch):
@@ -101,7 +111,10 @@ def test_training_without_a_compiler_gives_the_same_numbers_to_rounding(split, m
         native.available.cache_clear()
         monkeypatch.setenv("CXX", compiler)
         if compiler != "g++":
-            with pytest.warns(UserWarning, match=r"training runs slower, as native\.cpp did not compile: .*no-such-compiler"):
+            with pytest.warns(
+                UserWarning,
+                match=r"training runs slower, as native\.cpp did not compile: .*no-such-compiler",
+            ):
                 assert not native.available()
         else:
             assert native.available()
@@ -111,7 +124,8 @@ def test_training_without_a_compiler_gives_the_same_numbers_to_rounding(split, m
     native.available.cache_clear()
     ours, theirs = histories
     assert torch.tensor(ours["train_loss"]).allclose(torch.tensor(theirs["train_loss"]), rtol=1e-5)
-    # In the parts a bias before batch normalisation drifts on rounding noise, which running means follow late.
+    # In the parts a bias before batch normalisation drifts on rounding noise, which running means
+    # follow late.
     assert torch.tensor(ours["test_loss"]).allclose(torch.tensor(theirs["test_loss"]), rtol=1e-3)
 
 
@@ -119,7 +133,8 @@ def test_the_compiled_step_is_the_one_that_trains(monkeypatch):
     """A network of Dot-BN-ReLU layers goes through it in training, and never in evaluation."""
     calls = []
     monkeypatch.setattr(
-        "skipgate.nets.transforms.dot_norm_relu", lambda *a, **k: calls.append(1) or dense.dot_norm_relu(*a, **k)
+        "skipgate.nets.transforms.dot_norm_relu",
+        lambda *a, **k: calls.append(1) or dense.dot_norm_relu(*a, **k),
     )
     made, x = network(MLP), random(1, 5, 1, 8, 8)
     made.train()(x)

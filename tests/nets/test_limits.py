@@ -5,7 +5,7 @@ import torch
 
 from skipgate.nets.network import Network
 from skipgate.settings import Fleuret, GateChoice, Mlp, Resnet
-from skipgate.training.streams import streams
+from skipgate.streams import streams
 from tests.toys import CONV, MLP, ONE, ZERO, images, network
 
 BODIES = [
@@ -37,7 +37,11 @@ class TestLimits:
         self.same(network(body, GateChoice("scalar"), ONE), network(body), mode)
 
     def test_coupled_k_of_one_is_plain(self, body, mode):
-        self.same(network(body, GateChoice("scalar"), GateChoice("coupled")), network(body, ONE, ZERO), mode)
+        self.same(
+            network(body, GateChoice("scalar"), GateChoice("coupled")),
+            network(body, ONE, ZERO),
+            mode,
+        )
 
     @pytest.mark.parametrize("k", [0.0, -1.0])
     @pytest.mark.parametrize("carry", [ONE, GateChoice("coupled")])
@@ -62,10 +66,14 @@ class TestLimits:
         self.same(made, network(body), mode)
 
     def test_highway_bias_of_plus_infinity_is_plain(self, body, mode):
-        highway = network(body, GateChoice("sigmoid", {"bias": 1e9}), GateChoice("coupled")).train(mode)
+        highway = network(body, GateChoice("sigmoid", {"bias": 1e9}), GateChoice("coupled")).train(
+            mode
+        )
         plain = network(body, ONE, ZERO).train(mode)
         with torch.no_grad():
-            for a, b in zip(highway.blocks, plain.blocks, strict=True):  # the gates' maps shift the random draws
+            for a, b in zip(
+                highway.blocks, plain.blocks, strict=True
+            ):  # the gates' maps shift the random draws
                 a.transform.load_state_dict(b.transform.state_dict())
                 a.shortcut.load_state_dict(b.shortcut.state_dict())
                 a.before.load_state_dict(b.before.state_dict())
@@ -73,7 +81,9 @@ class TestLimits:
         self.same(highway, plain, mode)
 
     def test_highway_bias_of_minus_infinity_is_the_shortcut(self, body, mode):
-        made = network(body, GateChoice("sigmoid", {"bias": -1e9}), GateChoice("coupled")).train(mode)
+        made = network(body, GateChoice("sigmoid", {"bias": -1e9}), GateChoice("coupled")).train(
+            mode
+        )
         x = images(5)
         assert torch.equal(made(x), shortcuts_only(made, x))
 

@@ -29,7 +29,12 @@ def test_linear_is_one_linear_map_a_replica():
 def test_conv_is_one_convolution_a_replica(kernel, stride):
     layer = filled(Conv(3, 2, 4, kernel, stride, bias=True))
     x = torch.randn(3, 5, 2, 8, 8, dtype=torch.float64)
-    expected = torch.stack([F.conv2d(x[r], layer.weight[r], layer.bias[r], stride, (kernel - 1) // 2) for r in range(3)])
+    expected = torch.stack(
+        [
+            F.conv2d(x[r], layer.weight[r], layer.bias[r], stride, (kernel - 1) // 2)
+            for r in range(3)
+        ]
+    )
     assert torch.allclose(layer(x), expected)
 
 
@@ -39,7 +44,9 @@ def test_batch_norm_is_pytorchs_in_training_and_evaluation(shape):
     for replica in range(3):
         kind = nn.BatchNorm1d if len(shape) == 3 else nn.BatchNorm2d
         theirs = kind(5, eps=0.01, momentum=0.3).double()
-        theirs.load_state_dict({"weight": layer.weight[replica], "bias": layer.bias[replica]}, strict=False)
+        theirs.load_state_dict(
+            {"weight": layer.weight[replica], "bias": layer.bias[replica]}, strict=False
+        )
         ours = filled(BatchNorm(3, 5, Norm(0.3, 0.01)))
         for mode in (True, False):
             assert torch.allclose(ours.train(mode)(x)[replica], theirs.train(mode)(x[replica]))
@@ -74,23 +81,41 @@ def test_preactivation_network_is_he_et_al():
     x = images(4)
 
     def norm(layer, h):
-        return F.batch_norm(h, layer.running_mean[0], layer.running_var[0], layer.weight[0], layer.bias[0], eps=layer.epsilon)
+        return F.batch_norm(
+            h,
+            layer.running_mean[0],
+            layer.running_var[0],
+            layer.weight[0],
+            layer.bias[0],
+            eps=layer.epsilon,
+        )
 
     h = F.relu(norm(made.stem[1][0], F.conv2d(x[0], made.stem[0].weight[0], padding=1)))
     for i, block in enumerate(made.blocks):
         (first, second), norms = block.transform.affines, block.transform.norms
         assert len(norms) == (1 if i == 0 else 2)
-        f = F.conv2d(h if i == 0 else F.relu(norm(norms[0], h)), first.weight[0], stride=first.stride, padding=1)
+        f = F.conv2d(
+            h if i == 0 else F.relu(norm(norms[0], h)),
+            first.weight[0],
+            stride=first.stride,
+            padding=1,
+        )
         f = F.conv2d(F.relu(norm(norms[-1], f)), second.weight[0], padding=1)
         s = h[:, :, :: first.stride, :: first.stride]
-        h = f + torch.cat([s, torch.zeros(len(s), f.shape[1] - s.shape[1], *s.shape[2:], dtype=s.dtype)], 1)
+        h = f + torch.cat(
+            [s, torch.zeros(len(s), f.shape[1] - s.shape[1], *s.shape[2:], dtype=s.dtype)], 1
+        )
     pooled = F.relu(norm(made.head[0][0], h)).mean((2, 3))
-    assert torch.allclose(made(x)[0], F.linear(pooled, made.head[-1].weight[0], made.head[-1].bias[0]))
+    assert torch.allclose(
+        made(x)[0], F.linear(pooled, made.head[-1].weight[0], made.head[-1].bias[0])
+    )
 
 
 def test_wide_blocks_that_project_share_their_first_activation():
     """Zagoruyko and Komodakis: BN-ReLU, then conv-BN-ReLU-conv beside a 1x1 projection of the same input."""
-    block = network(Resnet("resnet", blocks=1, width=4, widen=2, shortcut="project")).eval().blocks[0]
+    block = (
+        network(Resnet("resnet", blocks=1, width=4, widen=2, shortcut="project")).eval().blocks[0]
+    )
     x = torch.randn(1, 3, 4, 8, 8, dtype=torch.float64)
     first, second = block.transform.affines
     o = F.relu(x[0] / (1 + 1e-5) ** 0.5)  # fresh running statistics are 0 and 1

@@ -8,10 +8,22 @@ from tests.toys import CONV, MLP, ONE, ZERO, images, network
 
 
 @pytest.mark.parametrize(
-    "pair", [(ONE, ONE), (ONE, ZERO), (GateChoice("scalar"), ONE), (GateChoice("sigmoid"), GateChoice("coupled"))]
+    "pair",
+    [
+        (ONE, ONE),
+        (ONE, ZERO),
+        (GateChoice("scalar"), ONE),
+        (GateChoice("sigmoid"), GateChoice("coupled")),
+    ],
 )
 @pytest.mark.parametrize(
-    "body", [Mlp("mlp", depth=6, width=5), CONV, Resnet("resnet", 2, 4, order="post"), Fleuret("fleuret", 3, 4)]
+    "body",
+    [
+        Mlp("mlp", depth=6, width=5),
+        CONV,
+        Resnet("resnet", 2, 4, order="post"),
+        Fleuret("fleuret", 3, 4),
+    ],
 )
 def test_a_lesion_equals_a_deletion(body, pair):
     made, x = network(body, *pair, replicas=2).eval(), images(4, 2)
@@ -51,7 +63,12 @@ def test_swapping_blocks_swaps_them():
 @pytest.mark.parametrize(
     "order",
     [[0, 1, 3, 2, 4, 5], [2, 1, 0, 3, 4, 5], [0, 1, 3, 4, 5], [0, 2, 1, 3, 4, 5]],
-    ids=["a widening block after another of its stage", "across stages", "a widening block deleted", "out of its stage"],
+    ids=[
+        "a widening block after another of its stage",
+        "across stages",
+        "a widening block deleted",
+        "out of its stage",
+    ],
 )
 def test_an_order_that_breaks_the_network_is_refused(order):
     made = network(CONV)

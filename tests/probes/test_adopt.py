@@ -25,8 +25,16 @@ def parts():
     model = resnet18(num_classes=10, weights=None).double()
     with torch.no_grad():  # statistics that are not 0 and 1, as a trained network has
         model.train()(torch.rand(8, 3, 32, 32, dtype=torch.float64))
-    blocks = [block for stage in (model.layer1, model.layer2, model.layer3, model.layer4) for block in stage]
-    shortcuts = {i: nn.Sequential(b.downsample, nn.ReLU()) for i, b in enumerate(blocks) if b.downsample is not None}
+    blocks = [
+        block
+        for stage in (model.layer1, model.layer2, model.layer3, model.layer4)
+        for block in stage
+    ]
+    shortcuts = {
+        i: nn.Sequential(b.downsample, nn.ReLU())
+        for i, b in enumerate(blocks)
+        if b.downsample is not None
+    }
     x = torch.rand(12, 3, 32, 32, dtype=torch.float64)
     return model.eval(), blocks, shortcuts, x
 
@@ -49,7 +57,9 @@ def test_a_lesion_is_the_module_without_the_block(parts, subject, place):
     model, _, shortcuts, x = parts
     stages = [(name, int(i)) for name in ("layer1", "layer2", "layer3", "layer4") for i in range(2)]
     edited, (name, index) = copy.deepcopy(model), stages[place]
-    getattr(edited, name)[index] = copy.deepcopy(shortcuts[place]) if place in shortcuts else nn.Identity()
+    getattr(edited, name)[index] = (
+        copy.deepcopy(shortcuts[place]) if place in shortcuts else nn.Identity()
+    )
     walk = in_states(torch.tensor([[int(i == place)] for i in range(8)]))
     ((_, found),) = outputs(subject.network, [walk], x.unsqueeze(0))
     assert torch.allclose(found[0], edited(x))
@@ -63,7 +73,10 @@ def test_every_probe_takes_it_and_leaves_it_as_it_was(parts, subject, name):
     before = {key: value.clone() for key, value in model.state_dict().items()}
     assert PROBES[name](subject, SETTINGS)
     assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
-    assert not any("forward" in vars(block) or block._forward_hooks or block._forward_pre_hooks for block in blocks)
+    assert not any(
+        "forward" in vars(block) or block._forward_hooks or block._forward_pre_hooks
+        for block in blocks
+    )
 
 
 def test_an_exception_in_the_head_leaves_the_blocks_as_they_were(parts, subject):
@@ -81,7 +94,9 @@ def test_modes_are_left_part_by_part(parts):
     model, blocks, shortcuts, x = parts
     blocks[0].bn1.train()
     try:
-        subject = Subject(adopt(model, blocks, x[:2], shortcuts), Images(x, torch.zeros(12).long()), 5)
+        subject = Subject(
+            adopt(model, blocks, x[:2], shortcuts), Images(x, torch.zeros(12).long()), 5
+        )
         assert [module for module in model.modules() if module.training] == [blocks[0].bn1]
         PROBES["lesion"](subject, SETTINGS)
         assert [module for module in model.modules() if module.training] == [blocks[0].bn1]
@@ -93,9 +108,13 @@ def test_operations_are_those_of_the_module(parts, subject):
     model, *_, x = parts
     with FlopCounterMode(display=False) as counter:
         model(x[:1])
-    downsampling = sum(2 * a * b * size**2 for a, b, size in ((64, 128, 4), (128, 256, 2), (256, 512, 1)))
+    downsampling = sum(
+        2 * a * b * size**2 for a, b, size in ((64, 128, 4), (128, 256, 2), (256, 512, 1))
+    )
     # An adopted block computes its shortcut beside itself.
-    assert PROBES["speed"](subject, SETTINGS)["flops"][0] == counter.get_total_flops() + downsampling
+    assert (
+        PROBES["speed"](subject, SETTINGS)["flops"][0] == counter.get_total_flops() + downsampling
+    )
 
 
 @pytest.mark.parametrize("name", ["lesion", "estimation", "prune", "paths"])
@@ -109,7 +128,9 @@ def test_blocks_that_work_in_place_are_probed_as_others(name):
         module = nn.Sequential(first, *blocks, nn.ReLU(inplace=inplace), last).eval()
         x = torch.rand(30, 5, generator=torch.Generator().manual_seed(2))
         images = Images(x, torch.arange(30) % 3)
-        found.append(PROBES[name](Subject(adopt(module, blocks, x[:2]), images, 7, images), SETTINGS))
+        found.append(
+            PROBES[name](Subject(adopt(module, blocks, x[:2]), images, 7, images), SETTINGS)
+        )
     assert found[0] == found[1]
 
 
@@ -146,13 +167,20 @@ class TwoInputs(nn.Module):
 
 def test_blocks_that_are_no_chain_are_refused(parts):
     model, blocks, shortcuts, x = parts
-    with pytest.raises(ValueError, match=r"block 2 turns .* into .*; say in shortcuts\[2\] what it is when closed"):
+    with pytest.raises(
+        ValueError, match=r"block 2 turns .* into .*; say in shortcuts\[2\] what it is when closed"
+    ):
         adopt(model, blocks, x[:2])
-    with pytest.raises(ValueError, match=r"runs the 2 blocks in the order \[1, 0\]; each must run once, in the order given"):
+    with pytest.raises(
+        ValueError,
+        match=r"runs the 2 blocks in the order \[1, 0\]; each must run once, in the order given",
+    ):
         adopt(model, [blocks[1], blocks[0]], x[:2], shortcuts)
     with pytest.raises(ValueError, match="the blocks do not follow one another"):
         adopt(forked := Forked(), [forked.a, forked.b], torch.rand(3, 4))
-    with pytest.raises(ValueError, match="block 0 must take one tensor, as its first argument, and give one"):
+    with pytest.raises(
+        ValueError, match="block 0 must take one tensor, as its first argument, and give one"
+    ):
         adopt(paired := TwoInputs(), [paired.a], torch.rand(3, 4))
     with pytest.raises(ValueError, match="not finite"):
         adopt(chain := nn.Sequential(nn.Linear(4, 4)), [chain[0]], torch.full((3, 4), torch.nan))
@@ -163,6 +191,12 @@ def test_blocks_that_are_no_chain_are_refused(parts):
 
 def test_the_example_runs_and_is_short():
     assert len(EXAMPLE.read_text().splitlines()) < 30
-    done = subprocess.run([sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=True)
-    assert [line.split()[0] for line in done.stdout.splitlines()] == ["lesion", "shuffle", "estimation"]
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=True
+    )
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [
+        "lesion",
+        "shuffle",
+        "estimation",
+    ]
     assert '"whole": [0.0]' in done.stdout

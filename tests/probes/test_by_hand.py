@@ -85,7 +85,9 @@ def test_linear_blocks_commute_and_can_be_spared():
     whole = case.errors()
     assert all(errors == whole for errors in PROBES["lesion"](case, SETTINGS)["without"])
     assert all(errors == whole for errors in PROBES["shuffle"](case, SETTINGS)["errors"])
-    assert all(errors == whole for order in PROBES["prune"](case, SETTINGS)["random"] for errors in order)
+    assert all(
+        errors == whole for order in PROBES["prune"](case, SETTINGS)["random"] for errors in order
+    )
 
 
 def test_the_gradient_along_a_path_is_the_product_of_its_factors():
@@ -97,13 +99,17 @@ def test_the_gradient_along_a_path_is_the_product_of_its_factors():
     last = (1 + factor) ** 4 * x.flatten(2)
     slope = torch.softmax(last, 2) - torch.nn.functional.one_hot(y, last.shape[2])
     expected = slope.norm(dim=2).mean(1) / x.shape[1]  # the loss is a mean over images
-    assert torch.allclose(norms, torch.stack([abs(factor) ** length * expected for length in range(5)]))
+    assert torch.allclose(
+        norms, torch.stack([abs(factor) ** length * expected for length in range(5)])
+    )
 
 
 def test_paths_of_unequal_blocks_give_the_mean_over_those_drawn():
     factors = (0.5, 0.25, 2.0, 1.0)
     everything = torch.ones(2, 4, dtype=torch.bool)
-    norms = torch.tensor(gradient_norms(subject(factors=factors), everything, 40, draws=200), dtype=torch.float64)
+    norms = torch.tensor(
+        gradient_norms(subject(factors=factors), everything, 40, draws=200), dtype=torch.float64
+    )
     pairs = [a * b for a, b in itertools.combinations(factors, 2)]
     assert norms[2, 0] / norms[0, 0] == pytest.approx(sum(pairs) / len(pairs), rel=0.1)
     assert norms[4, 0] / norms[0, 0] == pytest.approx(0.25)
@@ -128,7 +134,11 @@ def test_a_block_without_its_shortcut_is_what_it_adds():
     assert torch.allclose(found[0], 1.5 * -0.5 * 1.0 * 2.0 * x[0].flatten(1))
     assert torch.allclose(found[1], 1.5 * 0.5 * 3.0 * 2.0 * x[1].flatten(1))
     result = PROBES["paths"](case, SETTINGS)
-    flipped = [e for e, m, c in zip(result["errors"], result["removed"], result["cut"], strict=True) if m == 0 and c == 0]
+    flipped = [
+        e
+        for e, m, c in zip(result["errors"], result["removed"], result["cut"], strict=True)
+        if m == 0 and c == 0
+    ]
     assert flipped == [case.errors()] * (SETTINGS.paths.draws // 8)
     assert max(m + c for m, c in zip(result["removed"], result["cut"], strict=True)) == 4
 
@@ -138,7 +148,9 @@ def test_greedy_pruning_begins_with_the_block_that_does_harm():
     case = subject(factors=(0.5, 0.25, -2.0, 1.0))
     order = greedy(case, 20)
     assert order[0].tolist() == [2, 2]
-    assert order[1:].tolist() == [[1, 1], [0, 0], [3, 3]], "then those that make the answers least sure of themselves"
+    assert order[1:].tolist() == [[1, 1], [0, 0], [3, 3]], (
+        "then those that make the answers least sure of themselves"
+    )
     result = PROBES["prune"](case, Probes(prune=Pruning(2, 20)))
     assert result["greedy"][0] == [100.0, 100.0]
     assert result["greedy"][1:] == [[0.0, 0.0]] * 4
@@ -160,19 +172,26 @@ def test_without_images_to_choose_by_nothing_is_greedy():
 
 
 def test_a_linear_network_has_the_same_gradient_everywhere():
-    line = torch.linspace(-1, 1, 30, dtype=torch.float64).view(-1, 1, 1, 1) * images(2)[0, :1] + images(2)[0, 1:]
+    line = (
+        torch.linspace(-1, 1, 30, dtype=torch.float64).view(-1, 1, 1, 1) * images(2)[0, :1]
+        + images(2)[0, 1:]
+    )
     slopes = along_line(linear_network(), line)
     total = torch.tensor(FACTORS, dtype=torch.float64).add(1).prod()
     assert torch.equal(slopes[..., 0], total.expand(2, 30))
     assert torch.equal(slopes[..., 1:], torch.zeros(2, 30, 63, dtype=torch.float64))
-    assert torch.allclose(autocorrelation(slopes, (1, 5, 20)), torch.ones(3, 2, dtype=torch.float64))
+    assert torch.allclose(
+        autocorrelation(slopes, (1, 5, 20)), torch.ones(3, 2, dtype=torch.float64)
+    )
 
 
 def test_autocorrelation_of_series_known_on_paper():
     signs = torch.tensor([1.0, -1.0] * 10).view(1, 20, 1)
     assert autocorrelation(signs, (1, 2, 3)).flatten().tolist() == [-1, 1, -1]
     steps = torch.arange(4.0).view(1, 4, 1)
-    assert autocorrelation(steps, (1, 2)).flatten().tolist() == pytest.approx([(0 + 2 + 6) / 3 / 3.5, (0 + 3) / 2 / 3.5])
+    assert autocorrelation(steps, (1, 2)).flatten().tolist() == pytest.approx(
+        [(0 + 2 + 6) / 3 / 3.5, (0 + 3) / 2 / 3.5]
+    )
 
 
 def test_a_pruned_network_keeps_fewer_bytes():
@@ -188,9 +207,14 @@ def test_a_pruned_network_keeps_fewer_bytes():
 
 
 def test_operations_are_two_for_each_weight_of_a_map():
-    result = PROBES["speed"](Subject(network(MLP, replicas=2).eval(), Images(images(4)[0], torch.zeros(4).long()), 4), SETTINGS)
+    result = PROBES["speed"](
+        Subject(network(MLP, replicas=2).eval(), Images(images(4)[0], torch.zeros(4).long()), 4),
+        SETTINGS,
+    )
     block = 2 * 6 * 6
-    assert result["flops"] == [2 * (64 * 6 + 2 * block + 6 * 10 - kept * block) for kept in (0, 0, 1, 2)]
+    assert result["flops"] == [
+        2 * (64 * 6 + 2 * block + 6 * 10 - kept * block) for kept in (0, 0, 1, 2)
+    ]
     assert result["parameters"][0] == parameter_count(network(MLP))
 
 
@@ -200,7 +224,10 @@ def test_walks_give_what_whole_forward_passes_give():
     case = Subject(made, Images(x, torch.arange(30) % 10), 8)
     blocks = len(made.blocks)
     masks = [none_closed(made), *(one_closed(made, i) for i in range(blocks))]
-    masks += [one_closed(made, 1) | one_closed(made, 3), one_closed(made, 1) & torch.tensor([True, False])]
+    masks += [
+        one_closed(made, 1) | one_closed(made, 3),
+        one_closed(made, 1) & torch.tensor([True, False]),
+    ]
     expected = []
     for mask in masks:
         with closed(made, mask):
@@ -216,7 +243,9 @@ def test_walks_give_what_whole_forward_passes_give():
 def test_a_probe_that_is_interrupted_leaves_the_network_as_it_was(name):
     case = subject()
     before = to_list(case.network)
-    case.network.blocks[2].register_forward_pre_hook(lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    case.network.blocks[2].register_forward_pre_hook(
+        lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
     case.network.train()
     with pytest.raises(KeyboardInterrupt):
         PROBES[name](case, SETTINGS)

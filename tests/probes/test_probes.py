@@ -12,7 +12,7 @@ from skipgate.probes.gates import Watched, gate_means
 from skipgate.probes.shuffle import kendall, placed, swapped
 from skipgate.probes.subject import Subject
 from skipgate.settings import GateChoice, Mlp, Probes, Pruning, Shuffling
-from skipgate.training.streams import stream
+from skipgate.streams import stream
 from tests.toys import CONV, MLP, ONE, ZERO, images, network
 
 SETTINGS = Probes(prune=Pruning(2, 5), shuffle=Shuffling(4))
@@ -23,11 +23,14 @@ def subject(body=DEEP, T=ONE, C=ONE) -> Subject:
     made = network(body, T, C, replicas=2).eval()
     x = images(20)[0]
     answers = made(x.expand(2, *x.shape)).argmax(-1)
-    # The first replica's own answers are the labels, so that it makes no mistake as long as it is whole.
+    # The first replica's own answers are the labels, so that it makes no mistake as long as it is
+    # whole.
     return Subject(made, Images(x, answers[0]), 7, Images(x[:5], answers[0][:5]))
 
 
-@pytest.mark.parametrize("pair", [(ONE, ZERO), (ONE, ONE), (GateChoice("scalar"), ONE), (GateChoice("survival"), ONE)])
+@pytest.mark.parametrize(
+    "pair", [(ONE, ZERO), (ONE, ONE), (GateChoice("scalar"), ONE), (GateChoice("survival"), ONE)]
+)
 @pytest.mark.parametrize("body", [DEEP, CONV])
 @pytest.mark.parametrize("name", PROBES)
 def test_a_probe_leaves_the_network_as_it_was(name, body, pair):
@@ -54,7 +57,9 @@ def test_lesions_are_errors_without_each_block():
 def test_pruning_goes_from_whole_to_shortcuts_only():
     case = subject(T=GateChoice("scalar"))
     with torch.no_grad():
-        for block, ks in zip(case.network.blocks, ([3, 0.1], [1, 2], [2, 3], [0.5, 4]), strict=True):
+        for block, ks in zip(
+            case.network.blocks, ([3, 0.1], [1, 2], [2, 3], [0.5, 4]), strict=True
+        ):
             block.T.k.copy_(torch.tensor(ks))
     result = PROBES["prune"](case, SETTINGS)
     with closed(case.network, torch.ones(4, 2, dtype=torch.bool)):
@@ -63,9 +68,9 @@ def test_pruning_goes_from_whole_to_shortcuts_only():
         assert len(order) == 5
         assert order[0] == case.errors()
         assert order[-1] == none_left
-    masks = one_closed(case.network, 3) & torch.tensor([True, False]) | one_closed(case.network, 0) & torch.tensor(
-        [False, True]
-    )
+    masks = one_closed(case.network, 3) & torch.tensor([True, False]) | one_closed(
+        case.network, 0
+    ) & torch.tensor([False, True])
     with closed(case.network, masks):
         assert case.errors() == result["smallest"][1], "each seed loses its own smallest k first"
 
@@ -122,7 +127,9 @@ def test_a_seed_without_numbers_has_no_shares_of_gates():
 
 def test_only_gates_that_look_at_the_sample_have_a_spread():
     assert PROBES["gates"](subject(T=GateChoice("scalar")), SETTINGS)["spread"] == {}
-    highway = PROBES["gates"](subject(T=GateChoice("sigmoid"), C=GateChoice("coupled")), SETTINGS)["spread"]
+    highway = PROBES["gates"](subject(T=GateChoice("sigmoid"), C=GateChoice("coupled")), SETTINGS)[
+        "spread"
+    ]
     for gate in ("T", "C"):
         shares = torch.tensor(highway[gate]["bins"])
         assert shares.shape == (4, 20, 2)
@@ -161,7 +168,11 @@ def test_a_seed_that_diverged_does_not_decide_for_the_others():
             block.T.k.copy_(torch.tensor([k, torch.nan]))
     speed, paths = PROBES["speed"](case, SETTINGS), PROBES["paths"](case, SETTINGS)
     with arranged(case.network, [0, 2]):
-        assert case.errors()[0] == speed["errors"][2][0], "the two blocks with the smallest k are gone"
+        assert case.errors()[0] == speed["errors"][2][0], (
+            "the two blocks with the smallest k are gone"
+        )
     assert paths["open"] == [4, 0]
     assert (2, 0) in zip(paths["removed"], paths["cut"], strict=True)
-    assert all(torch.tensor(errors).isfinite().tolist() == [True, False] for errors in paths["errors"])
+    assert all(
+        torch.tensor(errors).isfinite().tolist() == [True, False] for errors in paths["errors"]
+    )

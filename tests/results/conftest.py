@@ -3,7 +3,7 @@
 import pytest
 
 from skipgate import params
-from skipgate.results import papers
+from skipgate.judging import papers
 from tests.toys import ROOT
 
 

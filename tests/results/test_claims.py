@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from skipgate import params
-from skipgate.results import claims, papers, store
-from skipgate.results.evidence import Part, above, decide, paired
+from skipgate.judging import claims, papers
+from skipgate.judging.evidence import Part, above, decide, paired
+from skipgate.results import store
 from tests.toys import ROOT
 
 
@@ -16,7 +17,9 @@ def study(monkeypatch):
 
 
 def test_three_answers():
-    sure, contrary, open_ = (Part("p", tuple(v)) for v in ([1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.1]))
+    sure, contrary, open_ = (
+        Part("p", tuple(v)) for v in ([1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.1])
+    )
     assert decide([sure], []).answer == "holds"
     assert decide([sure, open_], []).answer == "undecided"
     assert decide([sure, open_, contrary], []).answer == "fails"
@@ -32,7 +35,10 @@ def test_pairs_leave_out_seeds_that_diverged():
 @pytest.mark.parametrize("parts", [1, 4])
 def test_a_claim_without_truth_is_rarely_called_right_or_wrong(parts):
     die, rounds = np.random.default_rng(5), 1500
-    answers = [decide([Part("p", tuple(die.normal(size=5))) for _ in range(parts)], []).answer for _ in range(rounds)]
+    answers = [
+        decide([Part("p", tuple(die.normal(size=5))) for _ in range(parts)], []).answer
+        for _ in range(rounds)
+    ]
     assert answers.count("holds") / rounds < 0.07
     assert answers.count("fails") / rounds < 0.07
 
@@ -50,7 +56,8 @@ def test_swapping_gated_and_residual_turns_the_answer_round(study):
             gated, residual = study.results[f"gated-{depth}"], study.results[f"residual-{depth}"]
             spread = [0.0, 0.1, -0.1, 0.05, 0.0]
             residual.parts["train"]["metrics"]["test_error"] = [
-                [error + change + s] for error, s in zip(gated.last("test_error"), spread, strict=True)
+                [error + change + s]
+                for error, s in zip(gated.last("test_error"), spread, strict=True)
             ]
         assert claims.judge("gated-beats-residual-mnist", told, study).answer == answer
 
@@ -58,12 +65,21 @@ def test_swapping_gated_and_residual_turns_the_answer_round(study):
 SPREAD = (0.0, 0.1, -0.1, 0.05, 0.02)
 
 
-@pytest.mark.parametrize(("by", "answer"), [("halvings", "holds"), ("removed", "fails"), ("cut", "fails")])
+@pytest.mark.parametrize(
+    ("by", "answer"), [("halvings", "holds"), ("removed", "fails"), ("cut", "fails")]
+)
 def test_paths_or_blocks_or_shortcuts_are_what_errors_follow(study, by, answer):
     for result in study.results.values():
         part = result.parts["paths"]
-        counts = part[by] if by in part else [m + c for m, c in zip(part["removed"], part["cut"], strict=True)]
-        part["errors"] = [[10 * n + (7 * place + 3 * seed) % 11 / 10 for seed in range(5)] for place, n in enumerate(counts)]
+        counts = (
+            part[by]
+            if by in part
+            else [m + c for m, c in zip(part["removed"], part["cut"], strict=True)]
+        )
+        part["errors"] = [
+            [10 * n + (7 * place + 3 * seed) % 11 / 10 for seed in range(5)]
+            for place, n in enumerate(counts)
+        ]
     assert claims.judge("paths-removed", papers.Claim("", ""), study).answer == answer
 
 
@@ -73,7 +89,9 @@ def test_short_paths_or_long_ones_carry_the_gradient(study, factor, answer):
     for result in study.results.values():
         rows = range(len(result.parts["paths"]["norm"]))
         result.parts["paths"]["open"] = [len(rows) - 1] * len(SPREAD)
-        result.parts["paths"]["norm"] = [[(factor + factor * s / 100) ** length for s in SPREAD] for length in rows]
+        result.parts["paths"]["norm"] = [
+            [(factor + factor * s / 100) ** length for s in SPREAD] for length in rows
+        ]
     outcome = claims.judge("shallow-paths-gradient", papers.Claim("", ""), study)
     assert outcome.answer == answer
     deep = next(part for part in outcome.parts if part.name.startswith("residual-50"))
@@ -88,6 +106,8 @@ def test_a_claim_waits_for_all_its_nets(study):
 
 
 def test_a_claim_that_no_net_decides_says_what_it_takes(study):
-    outcome = claims.judge("gating-needed-lm", papers.Claim("", "", needs="a language model"), study)
+    outcome = claims.judge(
+        "gating-needed-lm", papers.Claim("", "", needs="a language model"), study
+    )
     assert (outcome.answer, str(outcome)) == ("not run", "a language model")
     assert not claims.concerns("gating-needed-lm", study)

@@ -9,7 +9,7 @@ import pytest
 
 from skipgate import behaviour, lockfile, params
 from skipgate.files import Problem
-from skipgate.results.integrity import findings, stale_specs
+from skipgate.reporting.integrity import findings, stale_specs
 from tests.toys import ROOT
 
 
@@ -29,7 +29,12 @@ def replace(file, pattern, new):
 
 
 @pytest.mark.parametrize(
-    "cut", ["stages:\n  a:\n    outs:\n    - pa", "stages:\n  a:\n    outs:\n    - hash: md5", "stages:\n  a"]
+    "cut",
+    [
+        "stages:\n  a:\n    outs:\n    - pa",
+        "stages:\n  a:\n    outs:\n    - hash: md5",
+        "stages:\n  a",
+    ],
 )
 def test_a_lock_that_is_being_written_is_named(tmp_path, monkeypatch, cut):
     monkeypatch.chdir(tmp_path)
@@ -48,28 +53,43 @@ def test_an_edited_result_is_named(project):
     value["metrics"]["test_error"][0][-1] += 1
     file.write_text(json.dumps(value))
     found = list(findings(params.load()))
-    assert found[0].startswith(f"{file} is not what the stage train@gated-10 wrote; restore it with: git checkout -- {file}")
-    assert any("records for cells: gresnet mnist-test-error, d = 10, gated, gated-10: ours" in line for line in found)
+    assert found[0].startswith(
+        f"{file} is not what the stage train@gated-10 wrote; restore it with: git checkout -- {file}"
+    )
+    assert any(
+        "records for cells: gresnet mnist-test-error, d = 10, gated, gated-10: ours" in line
+        for line in found
+    )
 
 
 def test_an_edited_digit_of_a_report_is_named(project):
     replace("reports/digits.md", r"\[3\.(\d\d) ±", r"[9.\1 ±")
     (line,) = findings(params.load())
     assert re.match(
-        r"reports/digits\.md, line \d+: says '.*9\..*' where the results render to '.*3\..*'; run: make report", line
+        r"reports/digits\.md, line \d+: says '.*9\..*' where the results render to '.*3\..*'; run: make report",
+        line,
     )
 
 
 def test_an_edited_reported_number_is_named(project):
-    replace("papers/gresnet.yaml", r"row: d = 10, column: gated, value: 1\.60", "row: d = 10, column: gated, value: 1.61")
+    replace(
+        "papers/gresnet.yaml",
+        r"row: d = 10, column: gated, value: 1\.60",
+        "row: d = 10, column: gated, value: 1.61",
+    )
     found = list(findings(params.load()))
-    assert any("d = 10, gated, gated-10: reported 1.6, but from the results and papers follows 1.61" in line for line in found)
+    assert any(
+        "d = 10, gated, gated-10: reported 1.6, but from the results and papers follows 1.61"
+        in line
+        for line in found
+    )
 
 
 def test_a_deleted_result_is_a_number_that_leads_nowhere(project):
     Path("results/digits/gated-10.shuffle.json").unlink()
     assert any(
-        "leads to ../results/digits/gated-10.shuffle.json, which is not there" in line for line in findings(params.load())
+        "leads to ../results/digits/gated-10.shuffle.json, which is not there" in line
+        for line in findings(params.load())
     )
 
 

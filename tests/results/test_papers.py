@@ -4,15 +4,23 @@ import pytest
 import yaml
 
 from skipgate.files import Problem
-from skipgate.results import papers
+from skipgate.judging import papers
 from tests.toys import ROOT
 
-GOLDEN = {"epsilon": (14, 70, 8), "fleuret": (5, 16, 5), "gresnet": (18, 130, 13), "unrolled": (8, 47, 8)}
+GOLDEN = {
+    "epsilon": (14, 70, 8),
+    "fleuret": (5, 16, 5),
+    "gresnet": (18, 130, 13),
+    "unrolled": (8, 47, 8),
+}
 """Tables, cells and claims: a number that drops out is noticed."""
 
 
 def test_every_number_and_claim_is_there(loaded):
-    found = {name: (len(p.tables), len(list(papers.cells(p))), len(p.claims)) for name, p in loaded.items()}
+    found = {
+        name: (len(p.tables), len(list(papers.cells(p))), len(p.claims))
+        for name, p in loaded.items()
+    }
     assert found == GOLDEN
 
 

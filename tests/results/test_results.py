@@ -14,10 +14,12 @@ import pytest
 
 from skipgate import params
 from skipgate.files import Problem
-from skipgate.results import frozen, pages, papers, store, tables
-from skipgate.results.judgement import better_rule, judge_study
-from skipgate.results.statistics import estimate
-from skipgate.results.verdicts import Gap, Verdict
+from skipgate.judging import frozen, papers
+from skipgate.judging.judgement import better_rule, judge_study
+from skipgate.judging.statistics import estimate
+from skipgate.judging.verdicts import Gap, Verdict
+from skipgate.reporting import pages, tables
+from skipgate.results import store
 from tests.toys import ROOT
 
 
@@ -64,7 +66,8 @@ def test_a_truncated_result_is_refused_with_the_remedy(project):
     file = Path("results/digits/gated-2.lesion.json")
     file.write_text(file.read_text()[:100])
     with pytest.raises(
-        Problem, match=r"gated-2\.lesion\.json is damaged or cut short .*; restore it with git, or run: dvc repro probe@gated-2"
+        Problem,
+        match=r"gated-2\.lesion\.json is damaged or cut short .*; restore it with git, or run: dvc repro probe@gated-2",
     ):
         store.load(project, "digits")
 
@@ -114,7 +117,11 @@ def test_diverged_seeds_are_left_out_of_means_and_counted(project):
             ("shuffle", ["errors"]),
             ("estimation", ("mean", "deviation", "size")),
         ):
-            lost = partial(lambda value, k, s: value.update(without({key: value[key] for key in k}, s)), k=keys, s=seeds)
+            lost = partial(
+                lambda value, k, s: value.update(without({key: value[key] for key in k}, s)),
+                k=keys,
+                s=seeds,
+            )
             edit(f"results/digits/{net}.{kind}.json", lost)
     page, _ = rendered(project)
     assert "5, 1 diverged" in page
@@ -134,7 +141,9 @@ def test_estimates():
 def test_one_seed_has_no_interval_but_can_be_frozen(project):
     assert str(estimate([2.5])) == "2.50 (one seed)"
     study = store.load(project, "digits")
-    study.results["gated-2"].parts["train"].update(diverged=[None], metrics={"test_error": [[3.0, 2.5]]})
+    study.results["gated-2"].parts["train"].update(
+        diverged=[None], metrics={"test_error": [[3.0, 2.5]]}
+    )
     assert frozen.freeze(study)["nets"]["gated-2"] == {"mean": 2.5, "deviation": 0.0, "count": 1}
 
 
@@ -144,13 +153,23 @@ def test_an_ablation_is_set_beside_the_net_it_changes(project):
     assert tables.ablations(study) == ""
     main = study.results["gated-10"]
     body = dataclasses.replace(main.spec.settings.body, addition="before")
-    spec = dataclasses.replace(main.spec, net="gated-10-before", settings=dataclasses.replace(main.spec.settings, body=body))
+    spec = dataclasses.replace(
+        main.spec,
+        net="gated-10-before",
+        settings=dataclasses.replace(main.spec.settings, body=body),
+    )
     parts = copy.deepcopy(main.parts)
     for column in parts["train"]["metrics"]["test_error"]:
         column[-1] += 1
     study.results["gated-10-before"] = store.Result(spec, parts)
     row = tables.ablations(study).splitlines()[-1]
-    for words in ("`gated-10-before`", "`gated-10`", "addition after to before", "[1.00 ± 0.00]", "[0.00 ± 0.00]"):
+    for words in (
+        "`gated-10-before`",
+        "`gated-10`",
+        "addition after to before",
+        "[1.00 ± 0.00]",
+        "[0.00 ± 0.00]",
+    ):
         assert words in row
 
 
@@ -174,7 +193,9 @@ def test_the_rule_that_fits_is_named():
     assert "fit our best epoch on the test set better" in better_rule([at[1]], [at[0]])
     assert "fit our last epoch better" in better_rule([at[0]], [at[1]])
     wide = Verdict(cell, "x", None, "inconclusive", "", Gap(0.04, 5.0, 8, None))
-    assert "fit our best epoch" in better_rule([wide], [at[0]]), "a rule is not the better one for being vague"
+    assert "fit our best epoch" in better_rule([wide], [at[0]]), (
+        "a rule is not the better one for being vague"
+    )
     both = better_rule([at[0], at[1]], [at[1], at[0]])
     assert "about equally well" in both
     assert "1 of 2 are nearer to the best" in both
@@ -202,7 +223,9 @@ def test_a_number_that_moves_by_more_than_is_visible_is_caught(project):
         shutil.copy(ROOT / "frozen" / "digits.json", "frozen/digits.json")
         edit(
             "frozen/digits.json",
-            lambda v, f=factor: v["nets"]["gated-10"].update(mean=comparison.fresh.mean + f * comparison.visible),
+            lambda v, f=factor: v["nets"]["gated-10"].update(
+                mean=comparison.fresh.mean + f * comparison.visible
+            ),
         )
         assert [c.net for c in frozen.compare(store.load(project, "digits")) if c.moved] == moved
 

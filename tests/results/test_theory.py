@@ -9,10 +9,10 @@ import pytest
 
 from skipgate import params, paths
 from skipgate.files import Problem
-from skipgate.results import papers
-from skipgate.results.exact import judge_theory
-from skipgate.results.theory import PARTS, theory_page
-from skipgate.results.theory.findings import FINDINGS
+from skipgate.judging import papers
+from skipgate.judging.exact import judge_theory
+from skipgate.reporting.theory import PARTS, theory_page
+from skipgate.reporting.theory.findings import FINDINGS
 from tests.toys import ROOT
 
 
@@ -37,7 +37,11 @@ def edit(part, change):
 
 
 def contradictions(page):
-    return re.findall(r"^- ", page.split("## Where this contradicts the papers")[1].split("\n## ")[0], re.MULTILINE)
+    return re.findall(
+        r"^- ",
+        page.split("## Where this contradicts the papers")[1].split("\n## ")[0],
+        re.MULTILINE,
+    )
 
 
 def test_every_link_leads_to_a_file_and_every_part_is_linked(project):
@@ -86,7 +90,11 @@ def test_exact_numbers_agree_when_ours_rounds_to_them(project):
     edit("counts", lambda value: value.update({"fleuret": 117803}))
     edit("counts", lambda value: value.update({"wide-3-4": 4349999}))
     changed = judged().plain()
-    moved = {place for place, cell in changed["cells"].items() if cell["word"] != found["cells"][place]["word"]}
+    moved = {
+        place
+        for place, cell in changed["cells"].items()
+        if cell["word"] != found["cells"][place]["word"]
+    }
     assert len(moved) == 1
     assert "fleuret" in moved.pop()
 
@@ -98,11 +106,16 @@ def test_computable_claims_follow_the_results(project):
     edit("linear", lambda value: value["looks-linear"].update({"sum": [0.1]}))
     edit("slices", lambda value: value["deviations"].update({"layer output is the mix": 0.1}))
     edit("mixes", lambda value: value["cases"]["equal"].update({"grid variance": [0.0]}))
-    edit("shattered", lambda value: value["networks"].update({"residual": value["networks"]["plain"][::-1]}))
+    edit(
+        "shattered",
+        lambda value: value["networks"].update({"residual": value["networks"]["plain"][::-1]}),
+    )
     assert {told["answer"] for told in judged().plain()["claims"].values()} == {"fails"}
 
 
 def test_a_quantity_that_is_not_there_is_refused(project):
     edit("counts", lambda value: value.pop("fleuret"))
-    with pytest.raises(Problem, match=r"the quantity 'counts\.fleuret' is not in results/theory/counts\.json"):
+    with pytest.raises(
+        Problem, match=r"the quantity 'counts\.fleuret' is not in results/theory/counts\.json"
+    ):
         judged()

@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from skipgate.results import tables
-from skipgate.results.judgement import JudgedTable, Judgement, out_of_reach
-from skipgate.results.papers import Cell, Table
-from skipgate.results.statistics import (
+from skipgate.judging.judgement import JudgedTable, Judgement, out_of_reach
+from skipgate.judging.papers import Cell, Table
+from skipgate.judging.statistics import (
     Estimate,
     Spread,
     draw_moments,
@@ -17,11 +16,18 @@ from skipgate.results.statistics import (
     prior_deviation,
     spreads,
 )
-from skipgate.results.verdicts import _tested, measure, words
+from skipgate.judging.verdicts import _tested, measure, words
+from skipgate.reporting import tables
 
 
 def table(cells, **changes):
-    given = {"metric": "test_error", "images": 10000, "margin": 0.2, "margin_reason": "a test", **changes}
+    given = {
+        "metric": "test_error",
+        "images": 10000,
+        "margin": 0.2,
+        "margin_reason": "a test",
+        **changes,
+    }
     return Table("t", "Table 1", "%", 0.01, "printed", tuple(cells), **given)
 
 
@@ -52,7 +58,8 @@ def test_a_wild_cell_does_not_blur_its_neighbours():
 
 
 @pytest.mark.parametrize(
-    ("reported", "margin", "word"), [(2.0, 0.5, "agrees"), (2.0, 0.05, "inconclusive"), (4.0, 0.5, "differs")]
+    ("reported", "margin", "word"),
+    [(2.0, 0.5, "agrees"), (2.0, 0.05, "inconclusive"), (4.0, 0.5, "differs")],
 )
 def test_the_three_judgements(reported, margin, word):
     made = table([Cell("d = 2", "gated", reported)], margin=margin)
@@ -68,18 +75,30 @@ def test_cells_that_could_not_have_agreed_are_counted():
         assert bool(out_of_reach(made, judged(made, [Estimate(2.0, 0.1, 0.1, 5)]))) == bool(said)
 
 
-@pytest.mark.parametrize(("margin", "mark", "surprises"), [(1.0, "", 1), (3.0, ", within the margin", 0)])
+@pytest.mark.parametrize(
+    ("margin", "mark", "surprises"), [(1.0, "", 1), (3.0, ", within the margin", 0)]
+)
 def test_a_difference_that_does_not_matter_is_marked_and_no_surprise(margin, mark, surprises):
     made = table([Cell("d = 2", "gated", 4.0)], margin=margin)
     verdicts = judged(made, [Estimate(2.0, 0.1, 0.1, 5)])
     assert tables._word(verdicts[0], margin) == f"**differs** (ours is lower{mark})"
-    assert len(Judgement("s", 1, [JudgedTable("p", "t", made, verdicts, [])], []).plain()["findings"]) == surprises
+    assert (
+        len(Judgement("s", 1, [JudgedTable("p", "t", made, verdicts, [])], []).plain()["findings"])
+        == surprises
+    )
 
 
-@pytest.mark.parametrize(("statistic", "runs"), [("single", 1), ("mean", 3), ("median", 3), ("median", 5), ("best", 5)])
+@pytest.mark.parametrize(
+    ("statistic", "runs"), [("single", 1), ("mean", 3), ("median", 3), ("median", 5), ("best", 5)]
+)
 def test_draws_of_a_paper_are_modelled_by_their_statistic(statistic, runs):
     draws = np.random.default_rng(1).normal(size=(200000, runs))
-    found = {"single": draws[:, 0], "mean": draws.mean(1), "median": np.median(draws, 1), "best": draws.min(1)}[statistic]
+    found = {
+        "single": draws[:, 0],
+        "mean": draws.mean(1),
+        "median": np.median(draws, 1),
+        "best": draws.min(1),
+    }[statistic]
     mean, variance = draw_moments(statistic, runs)
     assert mean == pytest.approx(found.mean(), abs=0.01)
     assert variance == pytest.approx(found.var(), rel=0.02)
@@ -89,7 +108,8 @@ def test_the_published_pair_differs():
     """5.90 as the median of 3 runs against 5.46 as the median of 5, with a prior spread of 0.165."""
     made = table([Cell("a", "b", 5.90)], statistic="median", runs=3)
     share = draw_moments("median", 5)[1]
-    # A median of 5 weighs as much as a mean of 1 / share runs; the prior is all there is to tell the spread.
+    # A median of 5 weighs as much as a mean of 1 / share runs; the prior is all there is to tell
+    # the spread.
     ours = Estimate(5.46, math.nan, math.nan, round(1 / share))
     gap = measure(made, made.cells[0], ours, Spread(0.165, 4))
     assert words(made, [gap])[0][0] == "differs"
@@ -108,7 +128,9 @@ def simulated(die, gaps, seeds=5):
 def test_false_alarms_are_as_rare_as_promised():
     """Where nothing differs, a whole table of 15 cells is without a 'differs' 95 times out of 100."""
     die, rounds = np.random.default_rng(2), 400
-    alarms = sum(any(v.word == "differs" for v in simulated(die, [0.0] * 15)) for _ in range(rounds))
+    alarms = sum(
+        any(v.word == "differs" for v in simulated(die, [0.0] * 15)) for _ in range(rounds)
+    )
     assert 0.02 < alarms / rounds < 0.08
 
 
@@ -134,7 +156,9 @@ def test_the_seeds_it_would_take_are_enough_and_no_more():
     assert gap.seeds > 2
     assert measure(made, made.cells[0], Estimate(1.62, 0, 0.15, gap.seeds), spread).reach <= 0.3
     assert measure(made, made.cells[0], Estimate(1.62, 0, 0.15, gap.seeds - 1), spread).reach > 0.3
-    never = measure(table([Cell("a", "b", 1.60)], margin=0.1), made.cells[0], Estimate(1.62, 0, 0.15, 5), spread)
+    never = measure(
+        table([Cell("a", "b", 1.60)], margin=0.1), made.cells[0], Estimate(1.62, 0, 0.15, 5), spread
+    )
     assert never.seeds is None, "the paper's single draw alone reaches beyond the margin"
 
 

@@ -44,7 +44,9 @@ def test_the_pre_activation_is_the_logarithm_of_alpha_1_over_alpha_2():
 
 
 def test_a_sigmoid_reaches_the_best_weight_unless_errors_are_strongly_correlated(found):
-    assert [name for name, case in found.items() if not case["reachable"]] == ["strongly correlated"]
+    assert [name for name, case in found.items() if not case["reachable"]] == [
+        "strongly correlated"
+    ]
 
 
 def test_the_covariance_as_printed_is_worse_wherever_it_gives_a_weight(found):

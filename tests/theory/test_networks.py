@@ -23,7 +23,9 @@ def test_the_layer_is_what_the_paper_says_at_each_k(along_k):
 def test_the_loss_is_no_mix_of_its_slices(along_k):
     first, last = along_k["loss"]["first block"], along_k["loss"]["last block"]
     assert min(first["bend"], last["bend"]) > 0.1
-    assert last["logits from their mix at k = 0.5"] < 1e-12 < first["logits from their mix at k = 0.5"]
+    assert (
+        last["logits from their mix at k = 0.5"] < 1e-12 < first["logits from their mix at k = 0.5"]
+    )
 
 
 def test_the_loss_along_the_last_k_is_convex_and_flat_below_0(along_k):
@@ -69,13 +71,17 @@ def test_closed_blocks_can_go_and_get_no_gradient():
     found = epsilon.removal()
     assert 0 < found["blocks closed"] < found["blocks"]
     assert found["outputs equal without them"]
-    assert found["largest gradient in closed blocks"] == 0 < found["largest gradient in open blocks"]
+    assert (
+        found["largest gradient in closed blocks"] == 0 < found["largest gradient in open blocks"]
+    )
 
 
 def test_removing_an_open_block_does_change_the_outputs():
     """Else the comparison above could not fail."""
     network = epsilon._network("batch")
-    x = torch.rand(1, 8, *IMAGES.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    x = torch.rand(
+        1, 8, *IMAGES.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
     shut = epsilon.closed_blocks(network, x)
     gone = shut.index(False)
     with surgery.arranged(network, [i for i in range(len(shut)) if i != gone]):

@@ -43,7 +43,10 @@ def test_the_study_agrees_with_its_counting():
     for n in paths.BLOCKS:
         lengths = found["by length"][str(n)]
         assert sum(lengths) == found[f"paths {n}"]
-        assert sum(length * count for length, count in enumerate(lengths)) / sum(lengths) == found[f"mean length {n}"]
+        assert (
+            sum(length * count for length, count in enumerate(lengths)) / sum(lengths)
+            == found[f"mean length {n}"]
+        )
 
 
 @pytest.mark.parametrize("n", [25, 54])

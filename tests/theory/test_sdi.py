@@ -36,7 +36,9 @@ def test_only_a_classical_layer_has_a_diagonal_of_its_own(layers):
 
 def test_the_conventions_differ_by_the_variance_of_the_biases(layers):
     family = sdi.FAMILIES["residual"]
-    paper, project = (sdi.sample(family, layers["residual", 40], convention) for convention in sdi.CONVENTIONS)
+    paper, project = (
+        sdi.sample(family, layers["residual", 40], convention) for convention in sdi.CONVENTIONS
+    )
     assert project.elements["bias"] == 0
     assert paper.elements["bias"] == pytest.approx(2 / 40, rel=0.1)
     assert torch.all(paper.total > project.total)
@@ -56,12 +58,17 @@ def test_the_formulas_are_the_printed_ones():
         "highway -5.0": (3, 2),
         "residual": (2, 2),
     }
-    assert {name: sdi.closed_form(family, "paper") for name, family in sdi.FAMILIES.items()} == printed
+    assert {
+        name: sdi.closed_form(family, "paper") for name, family in sdi.FAMILIES.items()
+    } == printed
 
 
 def test_a_fit_finds_a_line_and_its_interval_holds_it():
     die = torch.Generator().manual_seed(0)
-    noisy = {n: sdi.Distances(2.5 * n + 7 + torch.randn(400, generator=die, dtype=torch.float64), {}) for n in (10, 100, 1000)}
+    noisy = {
+        n: sdi.Distances(2.5 * n + 7 + torch.randn(400, generator=die, dtype=torch.float64), {})
+        for n in (10, 100, 1000)
+    }
     found = sdi.fitted(noisy)
     assert abs(found["sampled slope"] - 2.5) < 3 * found["slope margin"] < 0.01
     assert abs(found["sampled intercept"] - 7) < 3 * found["intercept margin"] < 1
@@ -74,4 +81,8 @@ def test_a_scalar_gate_is_as_far_as_its_k(start):
 
 def test_equation_15_as_derived_and_not_as_printed():
     found = sdi.misprint()
-    assert abs(found["sampled"] - found["derived"]) < 5 * found["error"] < abs(found["sampled"] - found["as printed"])
+    assert (
+        abs(found["sampled"] - found["derived"])
+        < 5 * found["error"]
+        < abs(found["sampled"] - found["as printed"])
+    )

@@ -25,7 +25,9 @@ def test_plain_networks_shatter_and_residual_ones_much_less(found):
 
 
 def test_looks_linear_networks_do_not_shatter_at_all(found):
-    assert all(value == 1 for rows in found["networks"]["looks-linear"] for row in rows for value in row)
+    assert all(
+        value == 1 for rows in found["networks"]["looks-linear"] for row in rows for value in row
+    )
     assert neighbours(found, "CReLU")[1] < 1
 
 
@@ -53,4 +55,6 @@ def test_statistics_come_from_the_line():
     assert torch.allclose(norm.running_mean, h.mean(1))
     assert torch.allclose(norm.running_var, h.var(1, correction=0))
     assert not network.training
-    assert torch.allclose(network(points), network.train()(points), rtol=1e-6), "as normalised as in training, at depth too"
+    assert torch.allclose(network(points), network.train()(points), rtol=1e-6), (
+        "as normalised as in training, at depth too"
+    )

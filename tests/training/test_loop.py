@@ -10,7 +10,17 @@ from skipgate import params
 from skipgate.data.sources import fetch
 from skipgate.files import Problem
 from skipgate.nets.weights import to_list
-from skipgate.settings import Augment, Decay, Fleuret, Fractions, GateChoice, Mlp, Nadam, Resnet, Sgd
+from skipgate.settings import (
+    Augment,
+    Decay,
+    Fleuret,
+    Fractions,
+    GateChoice,
+    Mlp,
+    Nadam,
+    Resnet,
+    Sgd,
+)
 from skipgate.specs import Spec, resolve
 from skipgate.training import checkpoints
 from skipgate.training.job import _failed_at, load_trained, train
@@ -58,7 +68,9 @@ def test_the_same_seed_gives_the_same_bytes(family, split):
     files = []
     for _ in range(2):
         state = trained(settings, split)
-        files.append(checkpoints.to_bytes({"tensors": to_list(state.network), "history": state.history}))
+        files.append(
+            checkpoints.to_bytes({"tensors": to_list(state.network), "history": state.history})
+        )
     assert files[0] == files[1]
 
 
@@ -70,7 +82,9 @@ def test_a_stack_of_seeds_equals_the_seeds_alone(family, split):
         alone = trained(settings, in_float64(split), range(seed, seed + 1), torch.float64)
         for a, b in zip(to_list(stack.network), to_list(alone.network), strict=True):
             assert torch.allclose(a[seed], b[0], rtol=1e-9, atol=1e-12)
-        assert [row[seed] for row in stack.history["test_error"]] == [row[0] for row in alone.history["test_error"]]
+        assert [row[seed] for row in stack.history["test_error"]] == [
+            row[0] for row in alone.history["test_error"]
+        ]
 
 
 def test_seeds_differ(split):
@@ -82,7 +96,9 @@ def test_seeds_differ(split):
 @family
 @pytest.mark.parametrize("optimiser", [Nadam("nadam"), Sgd("sgd", 0.1)], ids=["nadam", "sgd"])
 def test_an_interrupted_run_goes_on_to_the_same_bytes(family, optimiser, split, tmp_path):
-    settings = toy_settings(*family, optimiser=optimiser, epochs=3, schedule=Fractions("fractions", (0.5,), 0.1))
+    settings = toy_settings(
+        *family, optimiser=optimiser, epochs=3, schedule=Fractions("fractions", (0.5,), 0.1)
+    )
     whole = trained(settings, split)
 
     def stop_after_two(history):
@@ -124,12 +140,16 @@ def test_a_diverged_seed_is_recorded_and_harms_no_other(split):
         run_epoch(healthy, split, epoch)
     assert all(math.isnan(row[0]) for row in state.history["train_loss"])
     assert all(math.isnan(row[0]) for row in state.history["test_error"])
-    assert [row[1] for row in state.history["test_error"]] == [row[1] for row in healthy.history["test_error"]]
+    assert [row[1] for row in state.history["test_error"]] == [
+        row[1] for row in healthy.history["test_error"]
+    ]
 
 
 def test_divergence_is_dated_from_the_end():
     assert _failed_at([1.0, None, None], [2.0, 3.0, None]) == 1
-    assert _failed_at([1.0, None, 1.0], [2.0, 3.0, 4.0]) is None, "a seed that recovered has a number"
+    assert _failed_at([1.0, None, 1.0], [2.0, 3.0, 4.0]) is None, (
+        "a seed that recovered has a number"
+    )
     assert _failed_at([1.0, 1.0], [2.0, None]) == 1
 
 
@@ -138,19 +158,31 @@ def test_a_last_batch_of_one_image_is_refused(tmp_path):
     settings = dataclasses.replace(settings, recipe=dataclasses.replace(settings.recipe, batch=63))
     fetch("digits", settings.data, tmp_path / "digits")
     with pytest.raises(Problem, match="a batch of 63 leaves a last one of a single image"):
-        train(Spec("x", "digits", "digits", settings, 1, "d"), tmp_path / "digits", tmp_path / "c.pt", lambda _: None)
+        train(
+            Spec("x", "digits", "digits", settings, 1, "d"),
+            tmp_path / "digits",
+            tmp_path / "c.pt",
+            lambda _: None,
+        )
 
 
 def test_a_model_of_other_code_is_not_probed(tmp_path):
     file = tmp_path / "m.pt"
     file.write_bytes(checkpoints.to_bytes({"digest": "old", "tensors": []}))
-    with pytest.raises(Problem, match=r"m\.pt was trained by other code or settings; run: dvc repro train@x"):
+    with pytest.raises(
+        Problem, match=r"m\.pt was trained by other code or settings; run: dvc repro train@x"
+    ):
         load_trained(Spec("x", "digits", "digits", toy_settings(), 1, "new"), file)
 
 
 @pytest.mark.parametrize("decayed", [True, False])
 def test_decay_of_gates_covers_the_maps_of_highway_gates(decayed):
-    settings = toy_settings(MLP, *HIGHWAY, optimiser=Sgd("sgd", 0.1, 0.0, nesterov=False), decay=Decay(0.5, gates=decayed))
+    settings = toy_settings(
+        MLP,
+        *HIGHWAY,
+        optimiser=Sgd("sgd", 0.1, 0.0, nesterov=False),
+        decay=Decay(0.5, gates=decayed),
+    )
     state, fresh = begin(settings, range(2), CPU), begin(settings, range(2), CPU)
     state.optimiser.step()
     gate, before = (s.network.blocks[0].T.affine.weight for s in (state, fresh))
@@ -166,7 +198,10 @@ def test_training_learns(split):
 def test_decay_reaches_gates_only_where_it_is_switched_on(k_decay, split):
     """One step of SGD without momentum on k with a gradient of 0 leaves k, or shrinks it by rate * decay."""
     settings = toy_settings(
-        MLP, GateChoice("scalar"), optimiser=Sgd("sgd", 0.1, 0.0, nesterov=False), decay=Decay(0.5, gates=k_decay)
+        MLP,
+        GateChoice("scalar"),
+        optimiser=Sgd("sgd", 0.1, 0.0, nesterov=False),
+        decay=Decay(0.5, gates=k_decay),
     )
     state = begin(settings, range(2), CPU)
     state.optimiser.step()  # all gradients are still 0, so decay alone acts

@@ -16,7 +16,11 @@ def test_flat_steps_equal_separate_steps(kind):
     for flat in (True, False):
         made = network(MLP, GateChoice("scalar"), ONE)
         if flat:
-            stepper = optimiser(made, Nadam("nadam") if kind == "nadam" else Sgd("sgd", 0.1), Decay(0.01, True, True, True))
+            stepper = optimiser(
+                made,
+                Nadam("nadam") if kind == "nadam" else Sgd("sgd", 0.1),
+                Decay(0.01, True, True, True),
+            )
         elif kind == "nadam":
             stepper = torch.optim.NAdam(made.parameters(), 0.002, weight_decay=0.01)
         else:

@@ -1,8 +1,8 @@
 import pytest
 
 from skipgate.settings import Constant, Fractions, Nadam, Recipe, Steps
+from skipgate.streams import stream
 from skipgate.training.schedules import learning_rate, milestones
-from skipgate.training.streams import stream
 
 
 def recipe(schedule, epochs=20):
@@ -19,7 +19,9 @@ def recipe(schedule, epochs=20):
     ],
 )
 def test_rates(schedule, expected):
-    assert {epoch: learning_rate(recipe(schedule), epoch) for epoch in expected} == pytest.approx(expected)
+    assert {epoch: learning_rate(recipe(schedule), epoch) for epoch in expected} == pytest.approx(
+        expected
+    )
 
 
 def test_milestones_are_where_the_rate_changes():
@@ -28,6 +30,9 @@ def test_milestones_are_where_the_rate_changes():
 
 
 def test_streams_are_told_apart_by_each_of_their_words():
-    seeds = {stream(*words).initial_seed() for words in ((0, "init"), (1, "init"), (0, "order"), (0, "order", 1))}
+    seeds = {
+        stream(*words).initial_seed()
+        for words in ((0, "init"), (1, "init"), (0, "order"), (0, "order", 1))
+    }
     assert len(seeds) == 4
     assert stream(0, "order", 1).initial_seed() == stream(0, "order", 1).initial_seed()

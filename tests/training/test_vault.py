@@ -78,7 +78,10 @@ def test_a_lock_dies_with_its_holder(tmp_path):
 
 def test_a_full_disk_ends_in_a_sentence_and_no_half_entry(small_disk):
     vault = Vault(small_disk)
-    with pytest.raises(Problem, match=r"model\.pt could not be written \(No space left on device\); free some space"):
+    with pytest.raises(
+        Problem,
+        match=r"model\.pt could not be written \(No space left on device\); free some space",
+    ):
         vault.put("k", {"model.pt": bytes(1_000_000)})
     assert vault.find("k") is None
     assert not list(small_disk.iterdir())

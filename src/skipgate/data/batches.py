@@ -11,21 +11,31 @@ from skipgate.settings import Augment
 
 
 def batches(
-    images: Images, size: int, augment: Augment, order: Sequence[torch.Generator], dice: Sequence[torch.Generator]
+    images: Images,
+    size: int,
+    augment: Augment,
+    order: Sequence[torch.Generator],
+    dice: Sequence[torch.Generator],
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """One epoch as (replica, batch, ...) images and labels; the last batch may be smaller, none is left out."""
     permutations = torch.stack([torch.randperm(len(images), generator=die) for die in order])
     for chosen in permutations.split(size, dim=1):
         index = chosen.to(images.y.device)
-        x = images.x.index_select(0, index.flatten()).unflatten(0, index.shape)  # twice as fast as images.x[index]
+        x = images.x.index_select(0, index.flatten()).unflatten(
+            0, index.shape
+        )  # twice as fast as images.x[index]
         yield _augmented(x, augment, dice), images.y[index]
 
 
 def _augmented(x: Tensor, augment: Augment, dice: Sequence[torch.Generator]) -> Tensor:
     if augment.pad:
-        x = torch.stack([_cropped(images, augment.pad, die) for images, die in zip(x, dice, strict=True)])
+        x = torch.stack(
+            [_cropped(images, augment.pad, die) for images, die in zip(x, dice, strict=True)]
+        )
     if augment.flip:
-        turned = torch.stack([torch.rand(x.shape[1], generator=die) < 0.5 for die in dice]).to(x.device)
+        turned = torch.stack([torch.rand(x.shape[1], generator=die) < 0.5 for die in dice]).to(
+            x.device
+        )
         x = torch.where(turned.view(*turned.shape, 1, 1, 1), x.flip(-1), x)
     return x
 

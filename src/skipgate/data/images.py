@@ -28,13 +28,18 @@ def load(folder: Path, dataset: Dataset, pixels: Pixels, device: torch.device) -
         try:
             arrays.append(torch.from_numpy(np.load(folder / f"{name}.npy")))
         except (OSError, ValueError, EOFError) as error:
-            raise Problem(f"{folder / name}.npy is missing or damaged; run: dvc repro -f -s fetch@{folder.name}") from error
+            raise Problem(
+                f"{folder / name}.npy is missing or damaged; run: dvc repro -f -s fetch@{folder.name}"
+            ) from error
     train_x, train_y, test_x, test_y = arrays
-    x, y = scaled([train_x, test_x], dataset, pixels, torch.float32), [train_y.long(), test_y.long()]
+    x = scaled([train_x, test_x], dataset, pixels, torch.float32)
+    y = [train_y.long(), test_y.long()]
     return Split(*(Images(a.to(device), b.to(device)) for a, b in zip(x, y, strict=True)))
 
 
-def scaled(images: list[Tensor], dataset: Dataset, pixels: Pixels, dtype: torch.dtype) -> list[Tensor]:
+def scaled(
+    images: list[Tensor], dataset: Dataset, pixels: Pixels, dtype: torch.dtype
+) -> list[Tensor]:
     """Bytes to numbers; what to subtract and to divide by comes from the first of `images`, the training set.
 
     unit: divided by the largest value. centred: moreover less the mean image, pixel by pixel, as He et al. do.
@@ -46,5 +51,6 @@ def scaled(images: list[Tensor], dataset: Dataset, pixels: Pixels, dtype: torch.
     train = unit[0]
     if pixels == "centred":
         return [x - train.mean(0) for x in unit]
-    mean, deviation = train.mean((0, 2, 3), keepdim=True), train.std((0, 2, 3), keepdim=True)
+    mean = train.mean((0, 2, 3), keepdim=True)
+    deviation = train.std((0, 2, 3), keepdim=True)
     return [(x - mean) / deviation for x in unit]

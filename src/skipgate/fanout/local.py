@@ -48,7 +48,8 @@ class Pool:
             process.send_signal(signal.SIGINT)
 
     def _train(self, net: str) -> None:
-        place, failure = self._places.get(), "its process was killed again and again"
+        place = self._places.get()
+        failure = "its process was killed again and again"
         try:
             for _ in range(TRIES):
                 if self._stopped:
@@ -66,7 +67,11 @@ class Pool:
         command = [sys.executable, "-m", "pipeline.train", net, "--keep"]
         with tempfile.TemporaryFile("w+") as errors:
             process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=errors, text=True, env=_environment(place, self._jobs)
+                command,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=_environment(place, self._jobs),
             )
             self._running.add(process)
             _pin(process.pid, place, self._jobs)
@@ -81,7 +86,9 @@ class Pool:
 
     def _follow(self, net: str, lines: IO[str] | None) -> None:
         for line in lines or ():
-            with contextlib.suppress(json.JSONDecodeError):  # the last line of a killed process may be cut
+            with contextlib.suppress(
+                json.JSONDecodeError
+            ):  # the last line of a killed process may be cut
                 self._board.moved(net, **json.loads(line))
 
 
@@ -89,7 +96,11 @@ def _environment(place: int, jobs: int) -> dict[str, str]:
     """One GPU a place, where the machine has several; a caller's own choice of GPUs is shared out."""
     visible = [gpu for gpu in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if gpu]
     gpus = visible or [str(i) for i in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))]
-    return {**os.environ, "CUDA_VISIBLE_DEVICES": gpus[place % len(gpus)]} if gpus and jobs > 1 else dict(os.environ)
+    return (
+        {**os.environ, "CUDA_VISIBLE_DEVICES": gpus[place % len(gpus)]}
+        if gpus and jobs > 1
+        else dict(os.environ)
+    )
 
 
 def _pin(pid: int, place: int, jobs: int) -> None:

@@ -33,7 +33,9 @@ def dvc(*words: str) -> str:
     """Run a DVC command; its own words say what is wrong with it."""
     answer = subprocess.run(["dvc", *words], capture_output=True, text=True, check=False)
     if answer.returncode:
-        said = [line for line in answer.stderr.splitlines() if line.startswith("ERROR")] or ["no reason given"]
+        said = [line for line in answer.stderr.splitlines() if line.startswith("ERROR")] or [
+            "no reason given"
+        ]
         raise Problem(f"dvc {words[0]} failed: {said[0].removeprefix('ERROR: ')}")
     return answer.stdout
 

@@ -40,15 +40,19 @@ class Paths:
 class Block(nn.Module):
     """y = after( T(x, F(x)) * F(x) + C(x, F(x)) * S(x) ); where T is closed, y = after( S(x) ).
 
-    What both paths begin with, if anything, is `before`: a projecting pre-activation block shares its first BN-ReLU.
+    What both paths begin with, if anything, is `before`: a projecting pre-activation block shares
+    its first BN-ReLU.
     """
 
     def __init__(self, site: Site, paths: Paths, gates: Gates) -> None:
         super().__init__()
         self.site = site
-        self.before, self.after = paths.before, paths.after
-        self.transform, self.shortcut = paths.transform, paths.shortcut
-        self.T, self.C = gates.T, gates.C
+        self.before = paths.before
+        self.after = paths.after
+        self.transform = paths.transform
+        self.shortcut = paths.shortcut
+        self.T = gates.T
+        self.C = gates.C
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.before(x)

@@ -22,7 +22,9 @@ def dot_norm_relu(x: Tensor, layers: Sequence[Layer], *, last_relu: bool) -> Ten
     The last ReLU may be left out. The parts one after the other (`layers`) give the same numbers to rounding, but at these
     sizes they spend most of their time between the matrix products.
     """
-    learned = zip(*((dot.weight, norm.weight, norm.bias, dot.bias) for dot, norm in layers), strict=True)
+    learned = zip(
+        *((dot.weight, norm.weight, norm.bias, dot.bias) for dot, norm in layers), strict=True
+    )
     running = zip(*((norm.running_mean, norm.running_var) for _, norm in layers), strict=True)
     first = layers[0][1]
     constants = first.epsilon, first.momentum, last_relu

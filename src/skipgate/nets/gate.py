@@ -27,9 +27,10 @@ class Slot:
 class Gate(nn.Module, ABC):
     """T or C of the block equation: a factor that broadcasts over (replica, batch, ...).
 
-    A block whose transform gate is closed in a replica *is* its shortcut there. Surgery closes blocks by writing
-    `shut`; a gate that closes of its own accord (stochastic depth) extends `closed`. Gates that reach 0 by arithmetic
-    (k = 0, all responses below epsilon) need neither: 0 * F + S is S.
+    A block whose transform gate is closed in a replica *is* its shortcut there. Surgery closes
+    blocks by writing `shut`; a gate that closes of its own accord (stochastic depth) extends
+    `closed`. Gates that reach 0 by arithmetic (k = 0, all responses below epsilon) need neither: 0
+    * F + S is S.
     """
 
     places: ClassVar[tuple[str, ...]] = ("T", "C")

@@ -1,7 +1,8 @@
 """Affine maps and batch normalisation for a stack of replicas: one kernel call serves all seeds.
 
-Shapes are (replica, batch, width) or (replica, batch, channel, height, width). In memory the features come before
-the batch, so that a map's result is already what batch normalisation wants; `.mT` and `permute` only relabel axes.
+Shapes are (replica, batch, width) or (replica, batch, channel, height, width). In memory the
+features come before the batch, so that a map's result is already what batch normalisation wants;
+`.mT` and `permute` only relabel axes.
 """
 
 import torch
@@ -16,8 +17,10 @@ class Linear(nn.Module):
 
     def __init__(self, replicas: int, wide_in: int, wide_out: int) -> None:
         super().__init__()
-        self.wide_in, self.wide_out = wide_in, wide_out
-        self.fan_in, self.fan_out = wide_in, wide_out
+        self.wide_in = wide_in
+        self.wide_out = wide_out
+        self.fan_in = wide_in
+        self.fan_out = wide_out
         self.weight = nn.Parameter(torch.empty(replicas, wide_out, wide_in))
         self.bias = nn.Parameter(torch.empty(replicas, wide_out))
 
@@ -29,16 +32,29 @@ class Linear(nn.Module):
 class Conv(nn.Module):
     """A square convolution that keeps the image's size (divided by `stride`), for each replica its own."""
 
-    def __init__(self, replicas: int, wide_in: int, wide_out: int, kernel: int = 3, stride: int = 1, *, bias: bool = False):
+    def __init__(
+        self,
+        replicas: int,
+        wide_in: int,
+        wide_out: int,
+        kernel: int = 3,
+        stride: int = 1,
+        *,
+        bias: bool = False,
+    ):
         super().__init__()
-        self.wide_in, self.wide_out, self.stride = wide_in, wide_out, stride
-        self.fan_in, self.fan_out = wide_in * kernel**2, wide_out * kernel**2
+        self.wide_in = wide_in
+        self.wide_out = wide_out
+        self.stride = stride
+        self.fan_in = wide_in * kernel**2
+        self.fan_out = wide_out * kernel**2
         self.weight = nn.Parameter(torch.empty(replicas, wide_out, wide_in, kernel, kernel))
         self.bias = nn.Parameter(torch.empty(replicas, wide_out)) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
         """Replicas become groups of channels, so that one grouped convolution serves them all."""
-        replicas, kernel = self.weight.shape[0], self.weight.shape[-1]
+        replicas = self.weight.shape[0]
+        kernel = self.weight.shape[-1]
         bias = None if self.bias is None else self.bias.flatten()
         weight = self.weight.flatten(0, 1)
         y = F.conv2d(_joined(x), weight, bias, self.stride, (kernel - 1) // 2, groups=replicas)
@@ -53,7 +69,8 @@ class BatchNorm(nn.Module):
 
     def __init__(self, replicas: int, width: int, norm: Norm) -> None:
         super().__init__()
-        self.momentum, self.epsilon = norm.momentum, norm.epsilon
+        self.momentum = norm.momentum
+        self.epsilon = norm.epsilon
         self.weight = nn.Parameter(torch.ones(replicas, width))
         self.bias = nn.Parameter(torch.zeros(replicas, width))
         self.running_mean: Tensor
@@ -63,15 +80,21 @@ class BatchNorm(nn.Module):
 
     def forward(self, x: Tensor, shut: Tensor | None = None) -> Tensor:
         """Normalise; a replica whose block is `shut` sees no batch, so its running statistics stand still."""
-        scale, shift = self.weight.flatten(), self.bias.flatten()
-        mean, var = self.running_mean, self.running_var
+        scale = self.weight.flatten()
+        shift = self.bias.flatten()
+        mean = self.running_mean
+        var = self.running_var
         if shut is not None:
-            mean, var = mean.clone(), var.clone()
+            mean = mean.clone()
+            var = var.clone()
         moving = mean.view(-1), var.view(-1)
-        y = F.batch_norm(_joined(x), *moving, scale, shift, self.training, self.momentum, self.epsilon)
+        y = F.batch_norm(
+            _joined(x), *moving, scale, shift, self.training, self.momentum, self.epsilon
+        )
         if shut is not None and self.training:
             awake = ~shut
-            self.running_mean[awake], self.running_var[awake] = mean[awake], var[awake]
+            self.running_mean[awake] = mean[awake]
+            self.running_var[awake] = var[awake]
         return _parted(y, len(self.weight))
 
 

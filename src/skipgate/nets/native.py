@@ -1,7 +1,7 @@
 """Compiles `native.cpp` once a machine, on first use, and keeps it in the user's cache folder.
 
-Without a C++ compiler everything still runs, more slowly and to other last bits: the callers then take the same
-steps one PyTorch operation at a time.
+Without a C++ compiler everything still runs, more slowly and to other last bits: the callers then
+take the same steps one PyTorch operation at a time.
 """
 
 import functools
@@ -27,31 +27,54 @@ def available() -> bool:
         torch.ops.load_library(_built(_command()))
     except (OSError, subprocess.CalledProcessError) as error:
         said = getattr(error, "stderr", b"") or str(error).encode()
-        warnings.warn(f"training runs slower, as {SOURCE.name} did not compile: {said[:300].decode()}", stacklevel=2)
+        warnings.warn(
+            f"training runs slower, as {SOURCE.name} did not compile: {said[:300].decode()}",
+            stacklevel=2,
+        )
         return False
     return True
 
 
 def _command() -> list[str]:
     torch_folder = Path(torch.__file__).parent
-    include, libraries = torch_folder / "include", torch_folder / "lib"
+    include = torch_folder / "include"
+    libraries = torch_folder / "lib"
     abi = int(torch.compiled_with_cxx11_abi())
     return [
         *os.environ.get("CXX", "g++").split(),
-        *("-std=c++20", "-O3", "-march=native", "-fopenmp-simd", "-fPIC", "-shared", f"-D_GLIBCXX_USE_CXX11_ABI={abi}"),
+        *(
+            "-std=c++20",
+            "-O3",
+            "-march=native",
+            "-fopenmp-simd",
+            "-fPIC",
+            "-shared",
+            f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
+        ),
         *(
             "-fno-math-errno",
             "-fno-trapping-math",
         ),  # else roots and comparisons do not run in vectors
         *(f"-I{folder}" for folder in (include, include / "torch" / "csrc" / "api" / "include")),
-        *("-x", "c++", "-", f"-L{libraries}", f"-Wl,-rpath,{libraries}"),  # the source comes through a pipe
+        *(
+            "-x",
+            "c++",
+            "-",
+            f"-L{libraries}",
+            f"-Wl,-rpath,{libraries}",
+        ),  # the source comes through a pipe
         *(f"-l{name}" for name in LIBRARIES),
     ]
 
 
 def _built(command: list[str]) -> Path:
     """The compiled file, named by all that it depends on; of several processes that need it one builds it."""
-    parts = SOURCE.read_bytes(), " ".join(command).encode(), torch.__version__.encode(), _processor()
+    parts = (
+        SOURCE.read_bytes(),
+        " ".join(command).encode(),
+        torch.__version__.encode(),
+        _processor(),
+    )
     folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "skipgate"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"native-{sha256(*parts)[:16]}.so"
@@ -59,7 +82,12 @@ def _built(command: list[str]) -> Path:
         if not file.exists():
             with tempfile.TemporaryDirectory(dir=folder) as building:
                 new = Path(building) / file.name
-                subprocess.run([*command, "-o", str(new)], input=SOURCE.read_bytes(), check=True, capture_output=True)
+                subprocess.run(
+                    [*command, "-o", str(new)],
+                    input=SOURCE.read_bytes(),
+                    check=True,
+                    capture_output=True,
+                )
                 new.replace(file)
     return file
 

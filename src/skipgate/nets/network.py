@@ -12,13 +12,17 @@ from skipgate.nets.gate import Gate
 class Network(nn.Module):
     """Maps images (replica, batch, channel, height, width) to logits (replica, batch, class).
 
-    The list of blocks is the whole structure: a lesion, a shuffle and a pruning order are operations on it.
+    The list of blocks is the whole structure: a lesion, a shuffle and a pruning order are
+    operations on it.
     """
 
-    def __init__(self, replicas: int, stem: nn.Module, blocks: Sequence[Block], head: nn.Module) -> None:
+    def __init__(
+        self, replicas: int, stem: nn.Module, blocks: Sequence[Block], head: nn.Module
+    ) -> None:
         super().__init__()
         self.replicas = replicas
-        self.stem, self.head = stem, head
+        self.stem = stem
+        self.head = head
         self.chain = nn.ModuleList(blocks)
 
     @property

@@ -13,7 +13,8 @@ class Pad(nn.Module):
 
     def __init__(self, extra: int, stride: int) -> None:
         super().__init__()
-        self.extra, self.stride = extra, stride
+        self.extra = extra
+        self.stride = stride
 
     def forward(self, x: Tensor) -> Tensor:
         return F.pad(x[..., :: self.stride, :: self.stride], (0, 0, 0, 0, 0, self.extra))
@@ -24,7 +25,8 @@ class Pool(nn.Module):
 
     def __init__(self, extra: int, stride: int) -> None:
         super().__init__()
-        self.extra, self.stride = extra, stride
+        self.extra = extra
+        self.stride = stride
 
     def forward(self, x: Tensor) -> Tensor:
         small = F.avg_pool2d(x.flatten(0, 1), self.stride).unflatten(0, x.shape[:2])
@@ -33,7 +35,8 @@ class Pool(nn.Module):
 
 def shortcut(kind: Literal["pad", "pool", "project"], affine: Conv) -> nn.Module:
     """The shortcut beside a transform that begins with `affine` and ends with its width; identity if nothing changes."""
-    extra, stride = affine.wide_out - affine.wide_in, affine.stride
+    extra = affine.wide_out - affine.wide_in
+    stride = affine.stride
     if extra == 0 and stride == 1:
         return nn.Identity()
     if kind == "project":

@@ -54,8 +54,8 @@ def one_closed(network: Network, index: int) -> Tensor:
 def arranged(network: Network, order: Sequence[int]) -> Iterator[Network]:
     """Put the blocks of `order`, in that order, in place of all; a block left out is deleted.
 
-    The network must stay whole: a block that changes the shape keeps its place among the others of its kind, and
-    blocks stay in their stage.
+    The network must stay whole: a block that changes the shape keeps its place among the others of
+    its kind, and blocks stay in their stage.
     """
     before = network.chain
     blocks = [network.blocks[i] for i in order]
@@ -73,4 +73,6 @@ def _check_whole(before: Sequence[Block], after: Sequence[Block]) -> None:
     first = [i for i, block in enumerate(after) if not block.site.keeps_shape]
     led = all(i == 0 or stages[i - 1] < stages[i] for i in first)
     if fixed[0] != fixed[1] or stages != sorted(stages) or not led:
-        raise ValueError("blocks move only within their stage, and those that change the shape stay where they are")
+        raise ValueError(
+            "blocks move only within their stage, and those that change the shape stay where they are"
+        )

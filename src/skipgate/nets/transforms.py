@@ -46,7 +46,8 @@ class Bare(nn.Module):
 class Pre(nn.Module):
     """(BN, ReLU, affine) for each map: the full pre-activation of He et al. 2016.
 
-    Where the block's input is `activated` already, before the paths part, the first map stands alone.
+    Where the block's input is `activated` already, before the paths part, the first map stands
+    alone.
     """
 
     def __init__(self, affines: Sequence[Affine], norm: Norm, *, activated: bool) -> None:

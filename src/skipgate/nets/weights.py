@@ -24,8 +24,11 @@ def _normal(deviation: float, shape: torch.Size, die: torch.Generator) -> Tensor
 
 def _orthogonal(shape: torch.Size, die: torch.Generator) -> Tensor:
     """Orthonormal rows, or columns where there are fewer of those; a row is all that leads to one unit."""
-    rows, columns = shape[0], math.prod(shape[1:])
-    square: tuple[Tensor, Tensor] = torch.linalg.qr(_normal(1, torch.Size(sorted((rows, columns), reverse=True)), die))
+    rows = shape[0]
+    columns = math.prod(shape[1:])
+    square: tuple[Tensor, Tensor] = torch.linalg.qr(
+        _normal(1, torch.Size(sorted((rows, columns), reverse=True)), die)
+    )
     return (square[0] if rows >= columns else square[0].T).reshape(shape)
 
 
@@ -37,12 +40,17 @@ def _looks_linear(a: Affine, shape: torch.Size, die: torch.Generator) -> Tensor:
 
 WEIGHTS: dict[str, Draw] = {
     # Glorot and Bengio 2010; Keras's default.
-    "glorot-uniform": lambda a, shape, die: _uniform(math.sqrt(6 / (a.fan_in + a.fan_out)), shape, die),
+    "glorot-uniform": lambda a, shape, die: _uniform(
+        math.sqrt(6 / (a.fan_in + a.fan_out)), shape, die
+    ),
     # He et al. 2015, by the inputs or the outputs of a unit.
     "he-normal": lambda a, shape, die: _normal(math.sqrt(2 / a.fan_in), shape, die),
-    # A classifier has few outputs, so the latter would start it far too large: it starts as Torch's, without bias.
+    # A classifier has few outputs, so the latter would start it far too large: it starts as
+    # Torch's, without bias.
     "he-normal-out": lambda a, shape, die: (
-        _normal(math.sqrt(2 / a.fan_out), shape, die) if isinstance(a, Conv) else _uniform(1 / math.sqrt(a.fan_in), shape, die)
+        _normal(math.sqrt(2 / a.fan_out), shape, die)
+        if isinstance(a, Conv)
+        else _uniform(1 / math.sqrt(a.fan_in), shape, die)
     ),
     # What epsilon-ResNet's text says.
     "gaussian": lambda _, shape, die: _normal(0.01, shape, die),
@@ -57,7 +65,8 @@ WEIGHTS: dict[str, Draw] = {
 def initialise(network: Network, init: str, dice: Sequence[torch.Generator]) -> None:
     """Draw all affine maps, one generator a replica, so that a replica starts as it would alone.
 
-    Draws are made in float64 on the CPU and then cast: they depend neither on the type nor on the device.
+    Draws are made in float64 on the CPU and then cast: they depend neither on the type nor on the
+    device.
     """
     for module in network.modules():
         if isinstance(module, Linear | Conv):
@@ -65,7 +74,9 @@ def initialise(network: Network, init: str, dice: Sequence[torch.Generator]) -> 
                 module.weight[replica].copy_(WEIGHTS[init](module, module.weight.shape[1:], die))
                 if module.bias is not None:
                     shape = module.bias.shape[1:]
-                    module.bias[replica].copy_(WEIGHTS[init](module, shape, die) if init == "torch" else torch.zeros(shape))
+                    module.bias[replica].copy_(
+                        WEIGHTS[init](module, shape, die) if init == "torch" else torch.zeros(shape)
+                    )
     for gate in network.gates:
         gate.start()
 

@@ -20,22 +20,34 @@ Shapes = list[tuple[torch.Size, torch.Size]]
 
 
 def adopt(
-    module: nn.Module, blocks: Sequence[nn.Module], example: Tensor, shortcuts: Mapping[int, nn.Module] | None = None
+    module: nn.Module,
+    blocks: Sequence[nn.Module],
+    example: Tensor,
+    shortcuts: Mapping[int, nn.Module] | None = None,
 ) -> Network:
     """The module as a network of one replica, without a copy: its weights stay where they are, and no probe changes them.
 
     Each block must take the output of the one before it and nothing else, which is tried on `example`, a small batch. A closed
     block is its shortcut: the identity, or what `shortcuts` has for its place, which a block that changes the shape needs.
     """
-    given, slot = shortcuts or {}, Slot(1, 0, len(blocks), functools.partial(Linear, 1, 1, 1))
-    adopted, stage = [], 0
-    for place, (block, (before, after)) in enumerate(zip(blocks, _shapes(module, blocks, example), strict=True)):
+    given = shortcuts or {}
+    slot = Slot(1, 0, len(blocks), functools.partial(Linear, 1, 1, 1))
+    adopted = []
+    stage = 0
+    for place, (block, (before, after)) in enumerate(
+        zip(blocks, _shapes(module, blocks, example), strict=True)
+    ):
         if before != after and place not in given:
             raise ValueError(
                 f"block {place} turns {tuple(before)} into {tuple(after)}; say in shortcuts[{place}] what it is when closed"
             )
         stage += before != after and place > 0
-        paths = Paths(_One(block), _One(given[place]) if place in given else nn.Identity(), nn.Identity(), nn.Identity())
+        paths = Paths(
+            _One(block),
+            _One(given[place]) if place in given else nn.Identity(),
+            nn.Identity(),
+            nn.Identity(),
+        )
         # T = 1 and C = 0: an open block is itself, whatever it adds up inside.
         site = Site(stage, place, keeps_shape=before == after and place not in given)
         adopted.append(Block(site, paths, Gates(Constant(slot), Constant(slot, 0.0))))
@@ -43,27 +55,41 @@ def adopt(
     network = Network(1, stem, adopted, Head(stem, blocks))
     theirs = {id(part) for whole in (module, *given.values()) for part in whole.modules()}
     for part in network.modules():
-        if id(part) not in theirs:  # a part of the module may be in another mode than the rest, and stays so
+        if (
+            id(part) not in theirs
+        ):  # a part of the module may be in another mode than the rest, and stays so
             part.training = module.training
     with evaluating(network), torch.no_grad():
-        ours, expected = network(example.unsqueeze(0))[0], module(example)
+        ours = network(example.unsqueeze(0))[0]
+        expected = module(example)
     if not expected.isfinite().all():
-        raise ValueError("the module's output for the example is not finite, so nothing can be told from it")
+        raise ValueError(
+            "the module's output for the example is not finite, so nothing can be told from it"
+        )
     if not torch.allclose(ours, expected, rtol=0.0001, atol=0.00001):
-        raise ValueError("the blocks do not follow one another: their chain gives other outputs than the module")
+        raise ValueError(
+            "the blocks do not follow one another: their chain gives other outputs than the module"
+        )
     return network
 
 
 def _shapes(module: nn.Module, blocks: Sequence[nn.Module], example: Tensor) -> Shapes:
     """Watch the blocks at work on the example."""
     if not blocks:
-        raise ValueError("blocks is empty: name the modules that shall be probed, in the order in which they run")
+        raise ValueError(
+            "blocks is empty: name the modules that shall be probed, in the order in which they run"
+        )
     order: list[int] = []
     shapes: dict[int, tuple[torch.Size, torch.Size]] = {}
 
     def watch(place: int, inputs: tuple[Any, ...], named: dict[str, Any], output: Any) -> None:
         given = [value for value in (*inputs, *named.values()) if isinstance(value, Tensor)]
-        if len(given) != 1 or not inputs or inputs[0] is not given[0] or not isinstance(output, Tensor):
+        if (
+            len(given) != 1
+            or not inputs
+            or inputs[0] is not given[0]
+            or not isinstance(output, Tensor)
+        ):
             raise ValueError(
                 f"block {place} must take one tensor, as its first argument, and give one; wrap it in a module that does"
             )
@@ -72,7 +98,8 @@ def _shapes(module: nn.Module, blocks: Sequence[nn.Module], example: Tensor) -> 
 
     handles = [
         block.register_forward_hook(
-            lambda _, inputs, named, output, place=place: watch(place, inputs, named, output), with_kwargs=True
+            lambda _, inputs, named, output, place=place: watch(place, inputs, named, output),
+            with_kwargs=True,
         )
         for place, block in enumerate(blocks)
     ]
@@ -97,7 +124,9 @@ class _One(nn.Module):
         self.module = module
 
     def forward(self, x: Tensor, _shut: Tensor | None = None) -> Tensor:
-        y: Tensor = self.module(x[0].clone()).unsqueeze(0)  # it may work in place, on what others still need
+        y: Tensor = self.module(x[0].clone()).unsqueeze(
+            0
+        )  # it may work in place, on what others still need
         return y
 
 
@@ -110,7 +139,8 @@ class Stem(nn.Module):
 
     def __init__(self, module: nn.Module, first: nn.Module) -> None:
         super().__init__()
-        self.module, self.first = module, first
+        self.module = module
+        self.first = first
         self.batch: Tensor | None = None
 
     def forward(self, x: Tensor) -> Tensor:
@@ -135,7 +165,8 @@ class Head(nn.Module):
 
     def __init__(self, stem: Stem, blocks: Sequence[nn.Module]) -> None:
         super().__init__()
-        self.stem, self.blocks = stem, nn.ModuleList(blocks)
+        self.stem = stem
+        self.blocks = nn.ModuleList(blocks)
 
     def forward(self, h: Tensor) -> Tensor:
         with _replaced(list(self.blocks), h[0].clone()):

@@ -22,14 +22,16 @@ def probe(subject: Subject, _: Probes) -> dict[str, Any]:
     moments = [Moments() for _ in range(2 * len(stages))]
     with evaluating(network):
         for x, _labels in subject.batches():
-            h, outputs = network.stem(x), []
+            h = network.stem(x)
+            outputs = []
             for block in network.blocks:
                 h = block(h)
                 outputs.append(h)
             for place, end in enumerate(last):
                 moments[place].add(outputs[place] - outputs[end])
                 moments[len(stages) + place].add(outputs[end])
-    errors, ends = moments[: len(stages)], moments[len(stages) :]
+    errors = moments[: len(stages)]
+    ends = moments[len(stages) :]
     return {
         "stage": stages,
         "mean": [m.mean().tolist() for m in errors],

@@ -25,8 +25,12 @@ def probe(subject: Subject, _: Probes) -> dict[str, Any]:
     blocks = subject.network.blocks
     gates = [block.T for block in blocks] + [block.C for block in blocks]
     watched = watch(subject, gates)
-    means, count = [w.mean().tolist() for w in watched], len(blocks)
-    spreads = {"T": [w.spread() for w in watched[:count]], "C": [w.spread() for w in watched[count:]]}
+    means = [w.mean().tolist() for w in watched]
+    count = len(blocks)
+    spreads = {
+        "T": [w.spread() for w in watched[:count]],
+        "C": [w.spread() for w in watched[count:]],
+    }
     spread = {
         name: {key: [found[key].tolist() for found in each] for key in ("bins", "low", "quiet")}
         for name, found_or_not in spreads.items()
@@ -73,10 +77,13 @@ class Watched:
         """Shares by replica; None for a gate that is the same for all samples."""
         if not self.by_sample:
             return None
-        mean, quiet = self.mean(), (torch.as_tensor(self.total) / self.images < LOW).double().mean(1)
+        mean = self.mean()
+        quiet = (torch.as_tensor(self.total) / self.images < LOW).double().mean(1)
         bins, low = (torch.as_tensor(shares) / self.images for shares in (self.bins, self.low))
         return {
-            name: torch.where(mean.isfinite(), found, torch.nan)  # a seed that has failed has no shares
+            name: torch.where(
+                mean.isfinite(), found, torch.nan
+            )  # a seed that has failed has no shares
             for name, found in (("bins", bins), ("low", low), ("quiet", quiet))
         }
 
@@ -88,7 +95,9 @@ def watch(subject: Subject, gates: Sequence[nn.Module]) -> list[Watched]:
     def hook(mine: Watched) -> Callable[[nn.Module, Any, Tensor | float], None]:
         return lambda _, inputs, value: mine.add(inputs[0].shape[1], value)
 
-    hooks = [gate.register_forward_hook(hook(mine)) for gate, mine in zip(gates, watched, strict=True)]
+    hooks = [
+        gate.register_forward_hook(hook(mine)) for gate, mine in zip(gates, watched, strict=True)
+    ]
     try:
         subject.errors()
     finally:

@@ -11,6 +11,13 @@ from skipgate.settings import Probes
 def probe(subject: Subject, _: Probes) -> dict[str, Any]:
     """Error in % of the whole network as [seed], and without each block as [block][seed]."""
     network = subject.network
-    masks = [none_closed(network), *(one_closed(network, index) for index in range(len(network.blocks)))]
+    masks = [
+        none_closed(network),
+        *(one_closed(network, index) for index in range(len(network.blocks))),
+    ]
     whole, *without = subject.errors_of([with_closed(mask) for mask in masks])
-    return {"whole": whole, "without": without, "stage": [block.site.stage for block in network.blocks]}
+    return {
+        "whole": whole,
+        "without": without,
+        "stage": [block.site.stage for block in network.blocks],
+    }

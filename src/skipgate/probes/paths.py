@@ -17,21 +17,26 @@ from skipgate.probes.prune import response_norms
 from skipgate.probes.subject import Subject
 from skipgate.probes.walk import CLOSED, CUT, OPEN, in_states
 from skipgate.settings import Probes
-from skipgate.training.streams import stream
+from skipgate.streams import stream
 
 
 def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     """Gradient by length of path, and errors of networks that have lost paths in two ways.
 
-    `norm` as [length][seed] is the mean norm of the loss's gradient at the first block along one path, and `open` as [seed] the
-    number of blocks that paths pass through. `errors` as [draw][seed] belong to networks of which `removed` blocks became their
-    shortcuts and `cut` blocks lost theirs; each halves the number of paths, but only the former takes blocks away. Every seed
-    has draws of its own.
+    `norm` as [length][seed] is the mean norm of the loss's gradient at the first block along one
+    path, and `open` as [seed] the number of blocks that paths pass through. `errors` as
+    [draw][seed] belong to networks of which `removed` blocks became their shortcuts and `cut`
+    blocks lost theirs; each halves the number of paths, but only the former takes blocks away.
+    Every seed has draws of its own.
     """
     responses = response_norms(subject).T
-    open_, sound = responses > 0, responses.isfinite().all(1)
-    count = int(open_[sound].sum(1).min()) if sound.any() else 0  # a seed that diverged has no open blocks, nor errors
-    draws, most = settings.paths.draws, settings.paths.lost
+    open_ = responses > 0
+    sound = responses.isfinite().all(1)
+    count = (
+        int(open_[sound].sum(1).min()) if sound.any() else 0
+    )  # a seed that diverged has no open blocks, nor errors
+    draws = settings.paths.draws
+    most = settings.paths.lost
     numbers = [(m, c) for m in range(most + 1) for c in range(most + 1) if m + c <= count]
     kinds = [kind for kind in numbers for _ in range(max(1, draws // 8))]
     states = [_states(open_, *kind, draw) for draw, kind in enumerate(kinds)]
@@ -68,21 +73,26 @@ def _ranks(open_: Tensor, draw: int, seed: int) -> Tensor:
     """For each block its place in a random order of the open ones; a closed block comes after every length."""
     places = open_.nonzero().flatten()
     ranks = torch.full((len(open_),), len(open_) + 1)
-    ranks[places[torch.randperm(len(places), generator=stream(seed, f"path {draw}"))]] = torch.arange(len(places))
+    ranks[places[torch.randperm(len(places), generator=stream(seed, f"path {draw}"))]] = (
+        torch.arange(len(places))
+    )
     return ranks
 
 
 Tap = tuple[Tensor, Tensor, Tensor]
-"""A block's input, its shortcut's output and what it adds to that, with the graph from the first to the others."""
+"""A block's input, its shortcut's output and what it adds to that, with the graph from the first to
+the others."""
 
 
 def _taps(subject: Subject, x: Tensor, y: Tensor) -> tuple[list[Tap], Tensor]:
     """The taps of all blocks, each with a graph of its own, and the gradient of the loss at the last output."""
     network = subject.network
-    h, taps = network.stem(x).detach(), []
+    h = network.stem(x).detach()
+    taps = []
     for block in network.blocks:
         h.requires_grad_()
-        skip, whole = bypass(block, h), block(h)
+        skip = bypass(block, h)
+        whole = block(h)
         taps.append((h, skip, whole - skip))
         h = whole.detach()
     h.requires_grad_()
@@ -94,8 +104,15 @@ def _along(taps: Sequence[Tap], through: Tensor, g: Tensor) -> Tensor:
     for place in reversed(range(len(taps))):
         h, skip, added = taps[place]
         mine = through[:, place].to(g.device)
-        by, inside = (_back(way, h, g) if needed else g for way, needed in ((skip, not mine.all()), (added, mine.any())))
-        g = torch.where(spread(mine, inside), inside, by) if mine.any() and not mine.all() else (inside if mine.all() else by)
+        by, inside = (
+            _back(way, h, g) if needed else g
+            for way, needed in ((skip, not mine.all()), (added, mine.any()))
+        )
+        g = (
+            torch.where(spread(mine, inside), inside, by)
+            if mine.any() and not mine.all()
+            else (inside if mine.all() else by)
+        )
     return g
 
 

@@ -13,7 +13,7 @@ from skipgate.probes.gates import gate_means
 from skipgate.probes.subject import Subject
 from skipgate.probes.walk import Walk, with_closed
 from skipgate.settings import Probes
-from skipgate.training.streams import stream
+from skipgate.streams import stream
 
 
 def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
@@ -24,7 +24,10 @@ def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     """
     network = subject.network
     count = len(network.blocks)
-    drawn = [torch.randperm(count, generator=stream(draw, "prune")) for draw in range(settings.prune.orders)]
+    drawn = [
+        torch.randperm(count, generator=stream(draw, "prune"))
+        for draw in range(settings.prune.orders)
+    ]
     random = [order.unsqueeze(1).expand(-1, network.replicas) for order in drawn]
     rules = {
         "smallest": _ranked(gate_means(subject, [block.T for block in network.blocks])),
@@ -61,11 +64,17 @@ def greedy(subject: Subject, images: int) -> Tensor | None:
         return None
     network = subject.network
     chooser = Subject(network, subject.held.first(images), subject.batch)
-    masks, order = none_closed(network), []
+    masks = none_closed(network)
+    order = []
     for left in range(len(network.blocks), 0, -1):
         open_blocks = (~masks).T.nonzero()[:, 1].view(network.replicas, left)
-        tallies = chooser.tallies_of([with_closed(_without(masks, open_blocks[:, i])) for i in range(left)])
-        wrong, loss = (torch.stack(found).nan_to_num(torch.inf) for found in zip(*map(_costs, tallies), strict=True))
+        tallies = chooser.tallies_of(
+            [with_closed(_without(masks, open_blocks[:, i])) for i in range(left)]
+        )
+        wrong, loss = (
+            torch.stack(found).nan_to_num(torch.inf)
+            for found in zip(*map(_costs, tallies), strict=True)
+        )
         choice = torch.where(wrong == wrong.min(0).values, loss, torch.inf).argmin(0)
         order.append(open_blocks.gather(1, choice.unsqueeze(1)).squeeze(1))
         masks = _without(masks, order[-1])
@@ -90,7 +99,8 @@ def _without(masks: Tensor, blocks: Tensor) -> Tensor:
 def _errors(subject: Subject, orders: Sequence[Tensor]) -> list[list[list[float]]]:
     """The error after each step of removing blocks in each order (step, replica)."""
     walks = [walk for order in orders for walk in _walks(order, none_closed(subject.network))]
-    found, steps = subject.errors_of(walks), len(subject.network.blocks) + 1
+    found = subject.errors_of(walks)
+    steps = len(subject.network.blocks) + 1
     return [found[start : start + steps] for start in range(0, len(found), steps)]
 
 

@@ -9,7 +9,7 @@ from skipgate.nets.network import Network
 from skipgate.probes.subject import Subject
 from skipgate.probes.walk import in_order
 from skipgate.settings import Probes
-from skipgate.training.streams import stream
+from skipgate.streams import stream
 
 
 def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
@@ -20,16 +20,34 @@ def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     which nothing can move has none of them.
     """
     network = subject.network
-    groups, count = _movable(network), len(network.blocks)
-    movable, last = sum(map(len, groups)), settings.shuffle.draws - 1
-    swaps = [round(movable * (draw / last) ** 2) for draw in range(settings.shuffle.draws)] if groups else []
-    dice = [stream(draw, "full shuffle") for draw in range(settings.shuffle.draws // 4 if groups else 0)]
+    groups = _movable(network)
+    count = len(network.blocks)
+    movable = sum(map(len, groups))
+    last = settings.shuffle.draws - 1
+    swaps = (
+        [round(movable * (draw / last) ** 2) for draw in range(settings.shuffle.draws)]
+        if groups
+        else []
+    )
+    dice = [
+        stream(draw, "full shuffle") for draw in range(settings.shuffle.draws // 4 if groups else 0)
+    ]
     orders = {
-        "swapped": [swapped(count, groups, times, stream(draw, "shuffle")) for draw, times in enumerate(swaps)],
-        "full": [placed(count, groups, [torch.randperm(len(g), generator=die).tolist() for g in groups]) for die in dice],
-        "reversed": [placed(count, groups, [list(range(len(g)))[::-1] for g in groups])] if groups else [],
+        "swapped": [
+            swapped(count, groups, times, stream(draw, "shuffle"))
+            for draw, times in enumerate(swaps)
+        ],
+        "full": [
+            placed(count, groups, [torch.randperm(len(g), generator=die).tolist() for g in groups])
+            for die in dice
+        ],
+        "reversed": [placed(count, groups, [list(range(len(g)))[::-1] for g in groups])]
+        if groups
+        else [],
     }
-    errors = iter(subject.errors_of([in_order(network, order) for kind in orders.values() for order in kind]))
+    errors = iter(
+        subject.errors_of([in_order(network, order) for kind in orders.values() for order in kind])
+    )
     found = {
         kind: {
             "tau": [kendall(order) for order in drawn],

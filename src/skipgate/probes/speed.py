@@ -28,10 +28,14 @@ def probe(subject: Subject, _: Probes) -> dict[str, Any]:
     `parameters` how many they are, and `flops` what its maps take for one image, a multiplication and an addition being two.
     """
     network = subject.network
-    strength = gate_means(subject, [block.T for block in network.blocks]).nanmean(1)  # a seed that diverged says nothing
+    strength = gate_means(subject, [block.T for block in network.blocks]).nanmean(
+        1
+    )  # a seed that diverged says nothing
     if bool((strength == strength[0]).all()):
         strength = response_norms(subject).nanmean(1)
-    ranked = [i for i in strength.argsort(stable=True).tolist() if network.blocks[i].site.keeps_shape]
+    ranked = [
+        i for i in strength.argsort(stable=True).tolist() if network.blocks[i].site.keeps_shape
+    ]
     removed = [round(len(ranked) * share) for share in SHARES]
     kept = [[i for i in range(len(network.blocks)) if i not in ranked[:count]] for count in removed]
     x, _labels = next(subject.batches())
@@ -70,14 +74,23 @@ def _now(device: torch.device) -> float:
 def _sizes(subject: Subject, order: list[int]) -> tuple[int, int]:
     """Numbers and bytes of one replica's weights without the blocks that are not in `order`."""
     network = subject.network
-    gone = {id(p) for i, block in enumerate(network.blocks) if i not in order for p in block.parameters()}
+    gone = {
+        id(p)
+        for i, block in enumerate(network.blocks)
+        if i not in order
+        for p in block.parameters()
+    }
     left = [p for p in network.parameters() if id(p) not in gone]
-    return sum(p.numel() for p in left) // network.replicas, sum(p.nbytes for p in left) // network.replicas
+    return sum(p.numel() for p in left) // network.replicas, sum(
+        p.nbytes for p in left
+    ) // network.replicas
 
 
 def _flops(subject: Subject, x: Tensor) -> list[int]:
     """For one image: of each block, and at the end of all the rest."""
-    network, found, h = subject.network, [], x
+    network = subject.network
+    found = []
+    h = x
     for part in (network.stem, *network.blocks, network.head):
         with FlopCounterMode(display=False) as counter:
             h = part(h)

@@ -24,7 +24,9 @@ class Subject:
     def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
         """All images as (replica, batch, ...) with their labels (replica, batch)."""
         replicas = self.network.replicas
-        for x, y in zip(self.images.x.split(self.batch), self.images.y.split(self.batch), strict=True):
+        for x, y in zip(
+            self.images.x.split(self.batch), self.images.y.split(self.batch), strict=True
+        ):
             yield x.expand(replicas, *x.shape), y.expand(replicas, -1)
 
     def errors_of(self, walks: Sequence[Walk]) -> list[list[float]]:

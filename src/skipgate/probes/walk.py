@@ -15,7 +15,9 @@ from skipgate.nets.gate import spread
 from skipgate.nets.network import Network
 from skipgate.nets.surgery import bypass, shut
 
-OPEN, CLOSED, CUT = 0, 1, 2
+OPEN = 0
+CLOSED = 1
+CUT = 2
 """A block as it was trained; as its shortcut; and without its shortcut."""
 Step = tuple[int, tuple[int, ...]]
 """The place of a block in the trained network, and its state in each replica."""
@@ -46,7 +48,8 @@ def outputs(network: Network, walks: Sequence[Walk], x: Tensor) -> Iterator[tupl
         h = trail[taken]
         for steps, (place, states) in enumerate(walks[number][taken:], taken + 1):
             h = _through(network.blocks[place], states, h)
-            # What no later walk takes up is let go at once: its memory is used again while the caches hold it.
+            # What no later walk takes up is let go at once: its memory is used again while the
+            # caches hold it.
             if steps <= kept:
                 trail.append(h)
         del trail[kept + 1 :]

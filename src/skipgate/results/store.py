@@ -27,7 +27,10 @@ class Result:
     def last(self, metric: str) -> list[float | None]:
         """A training metric at the last epoch, by seed; a diverged seed has no number."""
         diverged = self.parts["train"]["diverged"]
-        return [None if d is not None else column[-1] for d, column in zip(diverged, self.curve(metric), strict=True)]
+        return [
+            None if d is not None else column[-1]
+            for d, column in zip(diverged, self.curve(metric), strict=True)
+        ]
 
     def best(self, metric: str) -> list[float | None]:
         """A training metric at its best epoch, by seed."""
@@ -62,7 +65,8 @@ def load(params: Params, study: str) -> Study:
     """Read a study's results; a damaged file is refused, a result of other code counts as missing."""
     if study not in params.studies:
         raise Problem(f"params.yaml has no study '{study}'; {nearest(study, params.studies)}")
-    results, missing = {}, {}
+    results = {}
+    missing = {}
     known = {net: specs.load(net) for net in params.nets_of(study)}
     for net, spec in known.items():
         found = _parts(spec)
@@ -70,7 +74,9 @@ def load(params: Params, study: str) -> Study:
         if not found:
             missing[net] = f"not run yet; run: dvc repro probe@{net}"
         elif stale:
-            missing[net] = f"no {' or '.join(stale)} result of the present code; run: dvc repro probe@{net}"
+            missing[net] = (
+                f"no {' or '.join(stale)} result of the present code; run: dvc repro probe@{net}"
+            )
         else:
             results[net] = Result(spec, found)
     return Study(study, known, results, missing)
@@ -78,7 +84,8 @@ def load(params: Params, study: str) -> Study:
 
 def _parts(spec: specs.Spec) -> dict[str, dict[str, Any]]:
     """The net's result files whose digests match the spec."""
-    parts, probing = {}, specs.probe_digests(spec.net)
+    parts = {}
+    probing = specs.probe_digests(spec.net)
     for kind in KINDS:
         file = paths.result_file(spec.study, spec.net, kind)
         if not file.exists():

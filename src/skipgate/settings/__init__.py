@@ -2,7 +2,18 @@
 
 from skipgate.settings.bodies import Body, Crelu, Fleuret, GateChoice, Init, Mlp, Norm, Resnet
 from skipgate.settings.probing import Estimating, PathSampling, Probes, Pruning, Shuffling
-from skipgate.settings.recipes import Augment, Constant, Dataset, Decay, Fractions, Nadam, Pixels, Recipe, Sgd, Steps
+from skipgate.settings.recipes import (
+    Augment,
+    Constant,
+    Dataset,
+    Decay,
+    Fractions,
+    Nadam,
+    Pixels,
+    Recipe,
+    Sgd,
+    Steps,
+)
 
 __all__ = [
     "Augment",

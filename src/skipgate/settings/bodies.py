@@ -7,7 +7,11 @@ from typing import Any, Literal
 from skipgate.files import Problem
 from skipgate.reader import between, nearest, positive
 
-GATES = sorted(p.stem for p in (Path(__file__).parents[1] / "nets" / "gates").glob("*.py") if p.stem != "__init__")
+GATES = sorted(
+    p.stem
+    for p in (Path(__file__).parents[1] / "nets" / "gates").glob("*.py")
+    if p.stem != "__init__"
+)
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,9 @@ class GateChoice:
         settings = dict(value) if isinstance(value, dict) else {"gate": value}
         word = settings.pop("gate", None)
         if word not in GATES:
-            raise Problem(f"{path}: there is no gate {word!r} in nets/gates; {nearest(str(word), GATES)}")
+            raise Problem(
+                f"{path}: there is no gate {word!r} in nets/gates; {nearest(str(word), GATES)}"
+            )
         return cls(word, settings)
 
     def to_plain(self) -> dict[str, Any]:

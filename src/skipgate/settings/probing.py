@@ -12,7 +12,8 @@ class Pruning:
     orders: int = 3
     """Random ones, each shared by all seeds."""
     greedy_images: int = 0
-    """Training images by which greedy pruning chooses; 0 leaves it out, as it takes a pass for every pair of blocks."""
+    """Training images by which greedy pruning chooses; 0 leaves it out, as it takes a pass for
+    every pair of blocks."""
 
     def __post_init__(self) -> None:
         positive(orders=self.orders)
@@ -27,7 +28,9 @@ class Shuffling:
 
     def __post_init__(self) -> None:
         if self.draws < 2:
-            raise ValueError(f"draws must be at least 2, found {self.draws}: the first is the trained order")
+            raise ValueError(
+                f"draws must be at least 2, found {self.draws}: the first is the trained order"
+            )
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,11 @@ class PathSampling:
     """Paths through the blocks."""
 
     draws: int = 8
-    """Paths of each length for each seed, and an eighth as many networks that have lost so many blocks and shortcuts."""
+    """Paths of each length for each seed, and an eighth as many networks that have lost so many
+    blocks and shortcuts."""
     images: int = 64
-    """Test images whose gradient is followed, in one batch: as many as a gate that looks at whole batches is tested on."""
+    """Test images whose gradient is followed, in one batch: as many as a gate that looks at whole
+    batches is tested on."""
     lost: int = 3
     """The most blocks, and the most shortcuts, that are lost."""
 

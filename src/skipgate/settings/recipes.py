@@ -132,11 +132,18 @@ class Recipe:
     images: int = 0
     """Train on the first so many images only; 0 means all."""
     evaluation_batch: int = 1000
-    """A gate that looks at the whole mini-batch (epsilon) must be tested on batches of the size it was trained on."""
+    """A gate that looks at the whole mini-batch (epsilon) must be tested on batches of the size it
+    was trained on."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     threads: int = 1
-    """Fixed, because sums over more threads round differently: the bytes must not depend on the machine's cores."""
+    """Fixed, because sums over more threads round differently: the bytes must not depend on the
+    machine's cores."""
 
     def __post_init__(self) -> None:
-        positive(epochs=self.epochs, batch=self.batch, evaluation_batch=self.evaluation_batch, threads=self.threads)
+        positive(
+            epochs=self.epochs,
+            batch=self.batch,
+            evaluation_batch=self.evaluation_batch,
+            threads=self.threads,
+        )
         between(0, math.inf, images=self.images)

@@ -30,7 +30,9 @@ UNEVEN = 100
 
 def study() -> dict[str, float]:
     """Flat: `NAME` parameters, `gates-NAME` extra parameters of gating, `blocks-L` and `layers-L` of an L-layer network."""
-    found: dict[str, float] = {name: parameter_count(_built(body, data)) for name, (body, data) in BODIES.items()}
+    found: dict[str, float] = {
+        name: parameter_count(_built(body, data)) for name, (body, data) in BODIES.items()
+    }
     for name in GATED:
         found[f"gates-{name}"] = parameter_count(_built(*BODIES[name], SCALAR)) - int(found[name])
     for depth, blocks in DEPTHS.items():

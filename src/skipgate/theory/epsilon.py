@@ -15,12 +15,13 @@ from skipgate.nets.gates.epsilon import Epsilon
 from skipgate.nets.layers import BatchNorm
 from skipgate.nets.network import Network
 from skipgate.settings import GateChoice, Mlp
+from skipgate.streams import stream
 from skipgate.theory.fresh import IMAGES, ONE, Recipe, fresh
-from skipgate.training.streams import stream
 
 EPSILON = 2.5
 BODY = Mlp("mlp", depth=24, width=16, init="he-normal")
-SAMPLES, BATCH = 20000, 64
+SAMPLES = 20000
+BATCH = 64
 STEPS = (0.1, 0.001, 0.00001, 0.000002)
 """Distances from epsilon at which the gate is tried on both sides."""
 HUSHED = 0.01
@@ -61,7 +62,8 @@ def _value(gate: Epsilon, largest: float) -> float:
 
 def band(gate: Epsilon) -> float:
     """How far above epsilon the largest response must be for the gate to be 1, by bisection."""
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (low, middle) if _value(gate, EPSILON + middle) == 1 else (middle, high)
@@ -72,10 +74,19 @@ def _sampled(gate: Epsilon) -> dict[str, int]:
     """Responses with a largest value spread about epsilon, against Equation 3 to the last bit."""
     die = stream(0, "epsilon responses")
     f = 2 * torch.rand(1, SAMPLES, BODY.width, generator=die, dtype=torch.float64) - 1
-    f = f / f.abs().amax(-1, keepdim=True) * EPSILON * (0.5 + torch.rand(1, SAMPLES, 1, generator=die, dtype=torch.float64))
+    f = (
+        f
+        / f.abs().amax(-1, keepdim=True)
+        * EPSILON
+        * (0.5 + torch.rand(1, SAMPLES, 1, generator=die, dtype=torch.float64))
+    )
     shut = (f.abs() < EPSILON).all(-1, keepdim=True)
     right = (gate(f, f) * f == torch.where(shut, torch.zeros_like(f), f)).all(-1)
-    return {"samples": SAMPLES, "samples shut": int(shut.sum()), "samples that differ": int((~right).sum())}
+    return {
+        "samples": SAMPLES,
+        "samples shut": int(shut.sum()),
+        "samples that differ": int((~right).sum()),
+    }
 
 
 def removal() -> dict[str, Any]:
@@ -84,7 +95,9 @@ def removal() -> dict[str, Any]:
     for block in network.blocks[1::2]:
         last = [module for module in block.transform.modules() if isinstance(module, BatchNorm)][-1]
         last.weight.mul_(HUSHED)
-    x = torch.rand(1, BATCH, *IMAGES.shape, generator=stream(0, "epsilon images"), dtype=torch.float64)
+    x = torch.rand(
+        1, BATCH, *IMAGES.shape, generator=stream(0, "epsilon images"), dtype=torch.float64
+    )
     shut = closed_blocks(network, x)
     whole = network(x)
     with surgery.arranged(network, [i for i, closed in enumerate(shut) if not closed]):
@@ -100,7 +113,8 @@ def removal() -> dict[str, Any]:
 
 def closed_blocks(network: Network, x: Tensor) -> list[bool]:
     """Which blocks have a gate of exactly 0 on this batch."""
-    shut, x = [], network.stem(x)
+    shut = []
+    x = network.stem(x)
     for block in network.blocks:
         f = block.transform(x)
         shut.append(bool((block.T(x, f) == 0).all()))
@@ -111,5 +125,10 @@ def closed_blocks(network: Network, x: Tensor) -> list[bool]:
 def _gradient(network: Network, x: Tensor, shut: list[bool], *, kind: bool) -> float:
     """The largest |dloss / dweight| over the blocks that are closed, or open."""
     loss = F.cross_entropy(network.requires_grad_(True)(x)[0], torch.arange(BATCH) % IMAGES.classes)
-    chosen = [p for block, closed in zip(network.blocks, shut, strict=True) if closed == kind for p in block.parameters()]
+    chosen = [
+        p
+        for block, closed in zip(network.blocks, shut, strict=True)
+        if closed == kind
+        for p in block.parameters()
+    ]
     return max(float(g.abs().max()) for g in torch.autograd.grad(loss, chosen))

@@ -9,10 +9,12 @@ from skipgate.nets.bodies import Plan, build
 from skipgate.nets.network import Network
 from skipgate.nets.weights import initialise
 from skipgate.settings import Body, Dataset, GateChoice
-from skipgate.training.streams import streams
+from skipgate.streams import streams
 
-ONE, ZERO = GateChoice("constant"), GateChoice("constant", {"value": 0.0})
-SCALAR, COUPLED = GateChoice("scalar"), GateChoice("coupled")
+ONE = GateChoice("constant")
+ZERO = GateChoice("constant", {"value": 0.0})
+SCALAR = GateChoice("scalar")
+COUPLED = GateChoice("coupled")
 IMAGES = Dataset("digits", (1, 4, 4), 10, 1, 0, "")
 """Made-up images of 16 pixels in 10 classes."""
 ROUNDING = 1e-9

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from skipgate.nets.crelu import crelu, looking_linear
+from skipgate.streams import stream
 from skipgate.theory.fresh import farthest, settled
-from skipgate.training.streams import stream
 
 WIDTH = 32
 DEPTHS = (1, 2, 5, 10, 20, 50)
@@ -24,7 +24,10 @@ def study() -> dict[str, Any]:
     looks_linear = [looking_linear(V) for V in orthogonal]
     # He's variance 2 / fan-in for the 2 WIDTH inputs that CReLU makes of WIDTH.
     ordinary = [_normal(2 * WIDTH, i) / WIDTH**0.5 for i in range(max(DEPTHS))]
-    x, y = (torch.randn(BATCH, WIDTH, generator=stream(0, f"linear {name}"), dtype=torch.float64) for name in "xy")
+    x, y = (
+        torch.randn(BATCH, WIDTH, generator=stream(0, f"linear {name}"), dtype=torch.float64)
+        for name in "xy"
+    )
     return {
         "width": WIDTH,
         "depths": list(DEPTHS),
@@ -65,4 +68,6 @@ def _apart(a: Tensor, b: Tensor) -> float:
 
 
 def _normal(columns: int, layer: int) -> Tensor:
-    return torch.randn(WIDTH, columns, generator=stream(layer, f"linear {columns}"), dtype=torch.float64)
+    return torch.randn(
+        WIDTH, columns, generator=stream(layer, f"linear {columns}"), dtype=torch.float64
+    )

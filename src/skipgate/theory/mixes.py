@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from skipgate.training.streams import stream
+from skipgate.streams import stream
 
 DRAWS = 100000
 GRID = [i / 20 for i in range(-20, 41)]
@@ -55,7 +55,9 @@ def study() -> dict[str, Any]:
     return {
         "draws": DRAWS,
         "grid": GRID,
-        "cases": {name: {**_formula(errors), **_simulated(errors, name)} for name, errors in CASES.items()},
+        "cases": {
+            name: {**_formula(errors), **_simulated(errors, name)} for name, errors in CASES.items()
+        },
         "bias": bias(0.6, 0.6),
     }
 
@@ -69,7 +71,8 @@ def best(errors: Errors) -> float:
 def as_printed(errors: Errors) -> float | None:
     """T with the covariance that section 3.3 prints, Cov[a - A, a - H] = v_a - v_aH, in both alphas."""
     printed = errors.a - errors.both
-    first, second = errors.a - printed, errors.H - printed
+    first = errors.a - printed
+    second = errors.H - printed
     return first / (first + second) + 0.0 if first + second else None  # + 0.0 makes -0 a 0
 
 
@@ -94,7 +97,8 @@ def bias(keep: float, take: float) -> dict[str, float]:
 
 def _formula(errors: Errors) -> dict[str, Any]:
     first, second = errors.alphas
-    T, printed = best(errors), as_printed(errors)
+    T = best(errors)
+    printed = as_printed(errors)
     reachable = 0 < T < 1
     z = math.log(first / second) if reachable else None
     return {
@@ -121,7 +125,8 @@ def _simulated(errors: Errors, name: str) -> dict[str, Any]:
     def spread(T: float) -> float:
         return float(((1 - T) * a + T * H - A).var())
 
-    at_best, grid = spread(best(errors)), [spread(T) for T in GRID]
+    at_best = spread(best(errors))
+    grid = [spread(T) for T in GRID]
     return {
         "sampled variance": at_best,
         "error": at_best * math.sqrt(2 / DRAWS),
@@ -135,4 +140,8 @@ def _draw(errors: Errors, name: str) -> tuple[Tensor, Tensor, Tensor]:
     A, one, other = torch.randn(3, DRAWS, generator=stream(0, f"mixes {name}"), dtype=torch.float64)
     A = A + LATENT
     along = errors.both / math.sqrt(errors.a)
-    return A, A + math.sqrt(errors.a) * one, A + along * one + math.sqrt(errors.H - along**2) * other
+    return (
+        A,
+        A + math.sqrt(errors.a) * one,
+        A + along * one + math.sqrt(errors.H - along**2) * other,
+    )

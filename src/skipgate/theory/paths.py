@@ -44,7 +44,11 @@ def counted_removed(n: int, m: int) -> float:
 
 def central(n: int) -> tuple[int, int]:
     """The shortest range of lengths about the mean that holds 95% of all paths."""
-    middle, reach = n / 2, 0
-    while sum(math.comb(n, length) for length in range(n + 1) if abs(length - middle) <= reach) < CENTRE * 2**n:
+    middle = n / 2
+    reach = 0
+    while (
+        sum(math.comb(n, length) for length in range(n + 1) if abs(length - middle) <= reach)
+        < CENTRE * 2**n
+    ):
         reach += 1
     return math.ceil(middle - reach), math.floor(middle + reach)

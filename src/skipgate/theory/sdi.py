@@ -17,11 +17,12 @@ from skipgate.nets.gates.scalar import Scalar
 from skipgate.nets.gates.sigmoid import Sigmoid
 from skipgate.nets.layers import Linear
 from skipgate.settings import GateChoice, Mlp
+from skipgate.streams import stream
 from skipgate.theory.fresh import COUPLED, ONE, ZERO, Recipe, fresh
-from skipgate.training.streams import stream
 
 DRAWS = {10: 2000, 30: 1000, 100: 300, 300: 40, 1000: 6}
-"""Sampled layers by width: a TSDI deviates by about as much at any width, and wide layers are dear."""
+"""Sampled layers by width: a TSDI deviates by about as much at any width, and wide layers are
+dear."""
 BIAS = -4.0
 """Where the highway gate's bias starts; Table 1 lets it go to -4, -4.5 and -5."""
 STARTS = (0.5, 1.0, 2.0)
@@ -61,7 +62,11 @@ class Distances:
 
 def study() -> dict[str, Any]:
     """Table 1 and the totals, by formula and by sampling the layers of this project."""
-    table = {f"{name} gate": gate_at(family.goal) for name, family in FAMILIES.items() if family.kind == "highway"}
+    table = {
+        f"{name} gate": gate_at(family.goal)
+        for name, family in FAMILIES.items()
+        if family.kind == "highway"
+    }
     found: dict[str, Any] = {}
     layers = {(kind, n): _layer(kind, n, draws) for kind in LAYERS for n, draws in DRAWS.items()}
     for name, family in FAMILIES.items():
@@ -71,15 +76,24 @@ def study() -> dict[str, Any]:
             slope, intercept = closed_form(family, convention)
             table |= {f"{word} slope": slope, f"{word} intercept": intercept}
             table |= {f"{word} {key}": value for key, value in fitted(sampled).items()}
-            found[word] = {str(n): _beside(family, convention, n, one) for n, one in sampled.items()}
+            found[word] = {
+                str(n): _beside(family, convention, n, one) for n, one in sampled.items()
+            }
     table |= {f"gated {start:g}": gated(start) for start in STARTS}
     table["gated power"] = math.log2(gated(2.0) / gated(1.0))
-    return {"draws": {str(n): draws for n, draws in DRAWS.items()}, "table": table, "widths": found, "misprint": misprint()}
+    return {
+        "draws": {str(n): draws for n, draws in DRAWS.items()},
+        "table": table,
+        "widths": found,
+        "misprint": misprint(),
+    }
 
 
 def closed_form(family: Family, convention: str) -> tuple[float, float]:
     """Slope and intercept of TSDI in n (Equations 6, 11 and 14; without a variance of the biases the intercept is 0)."""
-    return 2 + family.diagonal**2 + (family.start - family.goal) ** 2, 2.0 if convention == "paper" else 0.0
+    return 2 + family.diagonal**2 + (
+        family.start - family.goal
+    ) ** 2, 2.0 if convention == "paper" else 0.0
 
 
 def sample(family: Family, layer: Linear, convention: str) -> Distances:
@@ -91,7 +105,8 @@ def sample(family: Family, layer: Linear, convention: str) -> Distances:
         biases = biases + torch.randn(
             draws, n, generator=stream(n, f"sdi {family.kind} bias"), dtype=torch.float64
         ) * math.sqrt(2 / n)
-    diagonal, everywhere = weights.diagonal(dim1=1, dim2=2).sum(1), weights.sum((1, 2))
+    diagonal = weights.diagonal(dim1=1, dim2=2).sum(1)
+    everywhere = weights.sum((1, 2))
     elements = {
         "diagonal": float(diagonal.mean()) / n,
         "off diagonal": float((everywhere - diagonal).mean()) / (n * (n - 1)),
@@ -124,13 +139,18 @@ def gate_at(c: float) -> float:
 
 def gated(start: float) -> float:
     """TSDI of a layer with a scalar gate: k_init^2, whatever the width (section 3)."""
-    gate = cast(Scalar, fresh(_body(10), Recipe(GateChoice("scalar", {"start": start}), COUPLED)).blocks[0].T)
+    gate = cast(
+        Scalar,
+        fresh(_body(10), Recipe(GateChoice("scalar", {"start": start}), COUPLED)).blocks[0].T,
+    )
     return float((gate.k**2).sum())
 
 
 def misprint(mean: float = 0.5, variance: float = 0.1, draws: int = 100000) -> dict[str, float]:
     """E[(W - 1)^2] of Equation 15: sigma^2 + (mu - 1)^2, where its last line prints sigma^2 + (mu^2 - 1)^2."""
-    w = mean + math.sqrt(variance) * torch.randn(draws, generator=stream(0, "sdi misprint"), dtype=torch.float64)
+    w = mean + math.sqrt(variance) * torch.randn(
+        draws, generator=stream(0, "sdi misprint"), dtype=torch.float64
+    )
     squares = (w - 1) ** 2
     return {
         "mean": mean,
@@ -157,4 +177,9 @@ def _beside(family: Family, convention: str, n: int, sampled: Distances) -> dict
     """Formula and sample at one width; `error` is the standard error of the sampled mean."""
     slope, intercept = closed_form(family, convention)
     error = float(sampled.total.std()) / math.sqrt(len(sampled.total))
-    return {"formula": slope * n + intercept, "sampled": float(sampled.total.mean()), "error": error, **sampled.elements}
+    return {
+        "formula": slope * n + intercept,
+        "sampled": float(sampled.total.mean()),
+        "error": error,
+        **sampled.elements,
+    }

@@ -9,32 +9,45 @@ from skipgate.nets.layers import BatchNorm
 from skipgate.nets.network import Network
 from skipgate.probes.gradients import along_line, autocorrelation
 from skipgate.settings import Body, Crelu, GateChoice, Mlp, Norm
+from skipgate.streams import stream
 from skipgate.theory.fresh import COUPLED, IMAGES, ONE, SCALAR, ZERO, Recipe, fresh
-from skipgate.training.streams import stream
 
 DEPTHS = (2, 10, 20, 50, 100)
-REPLICAS, POINTS = 20, 256
+REPLICAS = 20
+POINTS = 256
 LAGS = (1, 2, 3, 5, 8, 12, 16, 24, 32)
 NORM = Norm(momentum=1.0)
 """The newest batch is all that counts."""
 HIGHWAY = GateChoice("sigmoid", {"bias": -2.0})
-PAIRS = {"plain": (ONE, ZERO), "residual": (ONE, ONE), "gated": (SCALAR, ONE), "highway": (HIGHWAY, COUPLED)}
+PAIRS = {
+    "plain": (ONE, ZERO),
+    "residual": (ONE, ONE),
+    "gated": (SCALAR, ONE),
+    "highway": (HIGHWAY, COUPLED),
+}
 
 
 def study() -> dict[str, Any]:
     """Autocorrelation of the gradient as [depth][lag][replica], by family.
 
-    `peak` as [depth][replica] is the share of the squared gradient that lies at a single point: near 1 there is nothing left
-    to correlate.
+    `peak` as [depth][replica] is the share of the squared gradient that lies at a single point:
+    near 1 there is nothing left to correlate.
     """
     line = _line()
-    slopes = {name: [_slopes(name, depth, line) for depth in DEPTHS] for name in (*PAIRS, "looks-linear", "CReLU")}
+    slopes = {
+        name: [_slopes(name, depth, line) for depth in DEPTHS]
+        for name in (*PAIRS, "looks-linear", "CReLU")
+    }
     return {
         "depths": list(DEPTHS),
         "points": POINTS,
         "lags": list(LAGS),
-        "networks": {name: [_correlated(series) for series in each] for name, each in slopes.items()},
-        "peak": {name: [_rounded(peak(series)) for series in each] for name, each in slopes.items()},
+        "networks": {
+            name: [_correlated(series) for series in each] for name, each in slopes.items()
+        },
+        "peak": {
+            name: [_rounded(peak(series)) for series in each] for name, each in slopes.items()
+        },
         "noise": {"white": _correlated(_noise()), "brown": _correlated(_noise().cumsum(1))},
     }
 
@@ -65,7 +78,9 @@ def peak(series: Tensor) -> Tensor:
 
 
 def _slopes(name: str, depth: int, line: Tensor) -> Tensor:
-    network = fresh(body_of(name, depth), Recipe(*PAIRS.get(name, (ONE, ZERO)), REPLICAS, "shattered"))
+    network = fresh(
+        body_of(name, depth), Recipe(*PAIRS.get(name, (ONE, ZERO)), REPLICAS, "shattered")
+    )
     settle(network, line)
     return along_line(network, line)
 
@@ -81,7 +96,10 @@ def _rounded(values: Tensor) -> list[float]:
 
 def _line() -> Tensor:
     """Points at equal distances on a straight line that misses the origin."""
-    start, way = (torch.randn(IMAGES.shape, generator=stream(0, f"line {end}"), dtype=torch.float64) for end in ("a", "b"))
+    start, way = (
+        torch.randn(IMAGES.shape, generator=stream(0, f"line {end}"), dtype=torch.float64)
+        for end in ("a", "b")
+    )
     return start + torch.linspace(-2, 2, POINTS, dtype=torch.float64).view(-1, 1, 1, 1) * way
 
 

@@ -15,20 +15,35 @@ from skipgate.nets.gates.scalar import Scalar
 from skipgate.nets.layers import BatchNorm, Linear
 from skipgate.nets.network import Network
 from skipgate.settings import GateChoice, Mlp
-from skipgate.theory.fresh import COUPLED, IMAGES, ONE, SCALAR, ZERO, Recipe, farthest, fresh, settled
-from skipgate.training.streams import stream
+from skipgate.streams import stream
+from skipgate.theory.fresh import (
+    COUPLED,
+    IMAGES,
+    ONE,
+    SCALAR,
+    ZERO,
+    Recipe,
+    farthest,
+    fresh,
+    settled,
+)
 
 BODY = Mlp("mlp", depth=8, width=16)
 BATCH = 64
 KS = [i / 10 for i in range(-10, 61)]
 """To beyond 5.58, the largest mean k that the paper reports."""
 MODELS = {"layer": (COUPLED, ZERO), "residual": (ONE, ONE)}
-"""The carry gate of the gated model, and that of the original: u = g f + (1 - g) x over f, u = g f_r + x over f_r + x."""
+"""The carry gate of the gated model, and that of the original: u = g f + (1 - g) x over f, u = g
+f_r + x over f_r + x."""
 
 
 def study() -> dict[str, Any]:
     """Deviations from what section 2.2 says of the layer, and the loss along k."""
-    deviations = {f"{name} {key}": value for name in MODELS for key, value in _deviations(*MODELS[name]).items()}
+    deviations = {
+        f"{name} {key}": value
+        for name in MODELS
+        for key, value in _deviations(*MODELS[name]).items()
+    }
     return {"deviations": deviations, "k": KS, "loss": losses(), **_weights_of_identity()}
 
 
@@ -36,9 +51,13 @@ def _deviations(carry: GateChoice, original: GateChoice) -> dict[str, float]:
     """How far each statement is from true; 0 is to the last bit."""
     gated, x, _ = _subject(carry)
     there = fresh(BODY, Recipe(ONE, original, purpose="slices"))
-    first, hidden = gated.blocks[0], gated.stem(x)
+    first = gated.blocks[0]
+    hidden = gated.stem(x)
     slices = {k: _at(first, k, hidden) for k in KS}
-    mixes = [farthest(u, max(k, 0.0) * slices[1.0] + (1 - max(k, 0.0)) * slices[0.0]) for k, u in slices.items()]
+    mixes = [
+        farthest(u, max(k, 0.0) * slices[1.0] + (1 - max(k, 0.0)) * slices[0.0])
+        for k, u in slices.items()
+    ]
     return {
         "k = 1 is the original": settled(farthest(gated(x), there(x))),
         "k = 0 is the identity": settled(farthest(slices[0.0], hidden)),
@@ -59,7 +78,12 @@ def losses() -> dict[str, Any]:
         between = max(distance for k, distance in zip(KS, apart, strict=True) if 0 <= k <= 1)
         logits = {k: _at(block, k, x, network) for k in (0.0, 0.5, 1.0)}
         straight = farthest(logits[0.5], (logits[0.0] + logits[1.0]) / 2)
-        found[name] = {"loss": along, "line": line, "bend between 0 and 1": between, "bend": max(apart)}
+        found[name] = {
+            "loss": along,
+            "line": line,
+            "bend between 0 and 1": between,
+            "bend": max(apart),
+        }
         found[name]["logits from their mix at k = 0.5"] = settled(straight)
     return found
 
@@ -67,7 +91,8 @@ def losses() -> dict[str, Any]:
 def _weights_of_identity() -> dict[str, Any]:
     """The slice k = 0 against {k = 1, W = 0} of a residual layer; W = I in a plain one, without and with normalisation."""
     network, x, _ = _subject(ONE)
-    hidden, block = network.stem(x), network.blocks[0]
+    hidden = network.stem(x)
+    block = network.blocks[0]
     shut = _at(block, 0.0, hidden)
     for module in block.transform.modules():
         if isinstance(module, Linear):
@@ -75,7 +100,8 @@ def _weights_of_identity() -> dict[str, Any]:
     bare = Linear(1, BODY.width, BODY.width).double().requires_grad_(False)
     bare.weight.copy_(torch.eye(BODY.width))
     bare.bias.zero_()
-    active, norm = F.relu(hidden), BatchNorm(1, BODY.width, BODY.norm).double().requires_grad_(False)
+    active = F.relu(hidden)
+    norm = BatchNorm(1, BODY.width, BODY.norm).double().requires_grad_(False)
     return {
         "W = 0 from k = 0, residual": farthest(_at(block, 1.0, hidden), shut),
         "W = I from the identity, plain": farthest(F.relu(bare(active)), active),

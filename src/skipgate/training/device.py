@@ -10,10 +10,13 @@ from torch.utils import deterministic
 from skipgate.files import Problem
 from skipgate.settings import Recipe
 
-TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
+TRIM_THRESHOLD = -1
+MMAP_THRESHOLD = -3
 """glibc's names for what `mallopt` sets (malloc.h)."""
-MOST, MOST_OF_OLD = 2**31 - 1, 2**25
-"""Bytes. Older versions of glibc take no more than the second as the size from which on a tensor is mapped by itself."""
+MOST = 2**31 - 1
+MOST_OF_OLD = 2**25
+"""Bytes. Older versions of glibc take no more than the second as the size from which on a tensor is
+mapped by itself."""
 
 
 def prepare(recipe: Recipe) -> torch.device:
@@ -25,7 +28,9 @@ def prepare(recipe: Recipe) -> torch.device:
     torch.use_deterministic_algorithms(True)
     # A debugging aid that costs a write per tensor.
     deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without it cuBLAS refuses to be deterministic
+    os.environ.setdefault(
+        "CUBLAS_WORKSPACE_CONFIG", ":4096:8"
+    )  # without it cuBLAS refuses to be deterministic
     use_cuda = torch.cuda.is_available() and recipe.device != "cpu"
     return torch.device("cuda" if use_cuda else "cpu")
 
@@ -33,8 +38,8 @@ def prepare(recipe: Recipe) -> torch.device:
 def keep_memory() -> None:
     """Have malloc keep what is freed for the next tensor.
 
-    By default glibc gives large tensors back to the system at once, which then clears every page of the next one: that took
-    more than half of an evaluation's time.
+    By default glibc gives large tensors back to the system at once, which then clears every page of
+    the next one: that took more than half of an evaluation's time.
     """
     if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
         libc.mallopt(TRIM_THRESHOLD, MOST)

@@ -71,7 +71,10 @@ def _result(spec: Spec, state: State) -> dict[str, object]:
         "net": spec.net,
         "digest": spec.digest,
         "seeds": list(state.seeds),
-        "diverged": [_failed_at(*columns) for columns in zip(*map(_by_seed, state.history.values()), strict=True)],
+        "diverged": [
+            _failed_at(*columns)
+            for columns in zip(*map(_by_seed, state.history.values()), strict=True)
+        ],
         "metrics": {name: _by_seed(rows) for name, rows in state.history.items()},
     }
 

@@ -18,10 +18,10 @@ from skipgate.nets.bodies import Plan, build
 from skipgate.nets.network import Network
 from skipgate.nets.weights import from_list, initialise, to_list
 from skipgate.specs import Settings
+from skipgate.streams import streams
 from skipgate.training import checkpoints
 from skipgate.training.schedules import learning_rate
 from skipgate.training.stack import optimiser
-from skipgate.training.streams import streams
 
 History = dict[str, list[list[float]]]
 """A metric's values as [epoch][seed]; a loss that is no number is kept as such."""
@@ -37,38 +37,61 @@ class State:
     optimiser: torch.optim.Optimizer
     seconds: float = 0.0
     """Spent in epochs so far, before an interruption too."""
-    history: History = field(default_factory=lambda: {"train_loss": [], "test_error": [], "test_loss": []})
+    history: History = field(
+        default_factory=lambda: {"train_loss": [], "test_error": [], "test_loss": []}
+    )
 
 
-def begin(settings: Settings, seeds: range, device: torch.device, dtype: torch.dtype = torch.float32) -> State:
+def begin(
+    settings: Settings, seeds: range, device: torch.device, dtype: torch.dtype = torch.float32
+) -> State:
     """Initialised replicas, one a seed, and their optimiser."""
     network = build(settings.body, Plan(settings.T, settings.C, settings.data, len(seeds)))
     initialise(network, settings.body.init, streams(seeds, "init"))
     network.to(device, dtype)
-    return State(settings, seeds, network, optimiser(network, settings.recipe.optimiser, settings.recipe.decay))
+    return State(
+        settings,
+        seeds,
+        network,
+        optimiser(network, settings.recipe.optimiser, settings.recipe.decay),
+    )
 
 
 def run_epoch(state: State, split: Split, epoch: int) -> None:
     """Train one epoch, test, and add both to the history."""
     train_loss = train_batches(state, split, epoch)
-    error, test_loss = evaluate(state.network, split.test, len(state.seeds), state.settings.recipe.evaluation_batch)
-    for name, values in (("train_loss", train_loss), ("test_error", error), ("test_loss", test_loss)):
+    error, test_loss = evaluate(
+        state.network, split.test, len(state.seeds), state.settings.recipe.evaluation_batch
+    )
+    for name, values in (
+        ("train_loss", train_loss),
+        ("test_error", error),
+        ("test_loss", test_loss),
+    ):
         state.history[name].append(values.tolist())
 
 
 def train_batches(state: State, split: Split, epoch: int, most: int | None = None) -> Tensor:
     """Take a step for every mini-batch of the epoch, or for the first few; gives the mean training loss of each seed."""
-    recipe, seeds, network = state.settings.recipe, state.seeds, state.network
+    recipe = state.settings.recipe
+    seeds = state.seeds
+    network = state.network
     for group in state.optimiser.param_groups:
         group["lr"] = learning_rate(recipe, epoch)
-    order, dice = streams(seeds, "order", epoch), streams(seeds, "augment", epoch)
-    coins, gates = streams(seeds, "gates", epoch), network.gates
+    order = streams(seeds, "order", epoch)
+    dice = streams(seeds, "augment", epoch)
+    coins = streams(seeds, "gates", epoch)
+    gates = network.gates
     network.train()
     total = torch.zeros(len(seeds), dtype=torch.float64, device=split.train.y.device)
-    for x, y in itertools.islice(batches(split.train, recipe.batch, recipe.augment, order, dice), most):
+    for x, y in itertools.islice(
+        batches(split.train, recipe.batch, recipe.augment, order, dice), most
+    ):
         for gate in gates:
             gate.draw(coins)
-        state.optimiser.zero_grad(set_to_none=False)  # the gradients are slices of one tensor and must stay so
+        state.optimiser.zero_grad(
+            set_to_none=False
+        )  # the gradients are slices of one tensor and must stay so
         loss = losses(network(x), y)
         loss.sum().backward()
         state.optimiser.step()
@@ -92,8 +115,14 @@ def fit(state: State, split: Split, checkpoint: Path, watch: Callable[[History],
 
 def _snapshot(state: State) -> dict[str, Any]:
     # Random streams depend on the epoch alone, so they need no place here.
-    tensors, steps = to_list(state.network), state.optimiser.state_dict()
-    return {"tensors": tensors, "optimiser": steps, "history": state.history, "seconds": state.seconds}
+    tensors = to_list(state.network)
+    steps = state.optimiser.state_dict()
+    return {
+        "tensors": tensors,
+        "optimiser": steps,
+        "history": state.history,
+        "seconds": state.seconds,
+    }
 
 
 def _restore(state: State, saved: dict[str, Any]) -> None:

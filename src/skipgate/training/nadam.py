@@ -12,9 +12,16 @@ class Nadam(torch.optim.Optimizer):
     """The update of `torch.optim.NAdam`, by the compiled step of `nets/native.cpp`, for parameters on the CPU."""
 
     def __init__(
-        self, groups: Iterable[dict[str, Any]], rate: float, betas: tuple[float, float], momentum_decay: float
+        self,
+        groups: Iterable[dict[str, Any]],
+        rate: float,
+        betas: tuple[float, float],
+        momentum_decay: float,
     ) -> None:
-        super().__init__(groups, {"lr": rate, "betas": betas, "momentum_decay": momentum_decay, "weight_decay": 0.0})
+        super().__init__(
+            groups,
+            {"lr": rate, "betas": betas, "momentum_decay": momentum_decay, "weight_decay": 0.0},
+        )
 
     def zero_grad(self, set_to_none: bool = False) -> None:
         """Nothing to do: a step leaves the gradients at 0, and they begin so."""
@@ -30,12 +37,23 @@ class Nadam(torch.optim.Optimizer):
                     state.update(step=0, product=1.0, m=torch.zeros_like(p), v=torch.zeros_like(p))
                 state["step"] += 1
                 now, after = (
-                    beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (state["step"], state["step"] + 1)
+                    beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"]))
+                    for t in (state["step"], state["step"] + 1)
                 )
                 state["product"] *= now
                 to_grad = group["lr"] * (1 - now) / (1 - state["product"])
                 to_m = group["lr"] * after / (1 - state["product"] * after)
                 unbias = 1 - beta2 ** state["step"]
                 torch.ops.skipgate.nadam(
-                    p, p.grad, state["m"], state["v"], beta1, beta2, to_grad, to_m, unbias, EPSILON, group["weight_decay"]
+                    p,
+                    p.grad,
+                    state["m"],
+                    state["v"],
+                    beta1,
+                    beta2,
+                    to_grad,
+                    to_m,
+                    unbias,
+                    EPSILON,
+                    group["weight_decay"],
                 )

@@ -5,7 +5,8 @@ from skipgate.settings import Constant, Recipe, Steps
 
 def learning_rate(recipe: Recipe, epoch: int) -> float:
     """The rate that epoch `epoch` (from 0) trains with."""
-    schedule, first = recipe.schedule, recipe.optimiser.rate
+    schedule = recipe.schedule
+    first = recipe.optimiser.rate
     if isinstance(schedule, Constant):
         return first
     done = epoch if isinstance(schedule, Steps) else epoch / recipe.epochs

@@ -13,10 +13,13 @@ from skipgate.settings import Nadam as NadamSettings
 from skipgate.training.nadam import Nadam
 
 PIECE = 65536
-"""Numbers an optimiser steps over at once: with their gradients and moments they fit into a core's cache."""
+"""Numbers an optimiser steps over at once: with their gradients and moments they fit into a core's
+cache."""
 
 
-def optimiser(network: Network, settings: Sgd | NadamSettings, decay: Decay) -> torch.optim.Optimizer:
+def optimiser(
+    network: Network, settings: Sgd | NadamSettings, decay: Decay
+) -> torch.optim.Optimizer:
     """The optimiser over the network's flattened parameters; decayed parameters form a group of their own."""
     groups = []
     for decayed in (True, False):
@@ -33,7 +36,8 @@ def optimiser(network: Network, settings: Sgd | NadamSettings, decay: Decay) -> 
 
 
 def _with_decay(network: Network, decay: Decay) -> list[tuple[nn.Parameter, bool]]:
-    found, of_gates = [], {id(p) for gate in network.gates for p in gate.parameters()}
+    found = []
+    of_gates = {id(p) for gate in network.gates for p in gate.parameters()}
     for module in network.modules():
         for name, parameter in module.named_parameters(recurse=False):
             if id(parameter) in of_gates:

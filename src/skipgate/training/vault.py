@@ -1,8 +1,8 @@
 """Finished trainings, kept by what they are: the spec's digest and the hash of the data.
 
-Whoever needs a training asks here first, so that it is done once, whether by `dvc repro`, by a pool of processes or by a
-cluster. An entry is a folder that appears whole or not at all; a lock that dies with its holder keeps two from training
-the same.
+Whoever needs a training asks here first, so that it is done once, whether by `dvc repro`, by a pool
+of processes or by a cluster. An entry is a folder that appears whole or not at all; a lock that
+dies with its holder keeps two from training the same.
 """
 
 import os
@@ -18,7 +18,10 @@ from filelock import FileLock
 from skipgate.files import Problem, read_json, sha256, write_atomically, write_json
 from skipgate.specs import Spec
 
-MODEL, RESULT, RUN, MANIFEST = "model.pt", "train.json", "run.json", "manifest.json"
+MODEL = "model.pt"
+RESULT = "train.json"
+RUN = "run.json"
+MANIFEST = "manifest.json"
 """The files of an entry: weights, result, provenance, and the hashes of these."""
 
 
@@ -40,7 +43,9 @@ class Vault:
             return None
         try:
             hashes = read_json(entry / MANIFEST, "it is trained again")
-            whole = all(sha256((entry / name).read_bytes()) == found for name, found in hashes.items())
+            whole = all(
+                sha256((entry / name).read_bytes()) == found for name, found in hashes.items()
+            )
         except (Problem, OSError):
             whole = False
         if not whole:
@@ -54,7 +59,9 @@ class Vault:
         try:
             for name, content in files.items():
                 write_atomically(folder / name, content)
-            write_json(folder / MANIFEST, {name: sha256(content) for name, content in files.items()})
+            write_json(
+                folder / MANIFEST, {name: sha256(content) for name, content in files.items()}
+            )
             folder.chmod(0o755)  # mkdtemp makes folders private
             if self.find(key) is None:
                 os.rename(folder, self.root / key)  # noqa: PTH104
@@ -79,6 +86,8 @@ class Vault:
         folder = self.root / "locks"
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / f"{key}.lock"):
-            for left in self.root.glob(f".new-{key}-*"):  # by a holder that was killed while it wrote
+            for left in self.root.glob(
+                f".new-{key}-*"
+            ):  # by a holder that was killed while it wrote
                 shutil.rmtree(left)
             yield

@@ -11,16 +11,23 @@ from skipgate.nets.gate import Gate, Slot
 class Epsilon(Gate):
     """T = 0 if every |F_i| < epsilon, else 1, by four ReLUs and large weights L.
 
-    With s = max_i( relu(F_i - epsilon) + relu(-F_i - epsilon) ), T = relu(1 - L relu(1 - L s)). The maximum runs over the
-    whole mini-batch, as in the authors' code, or over each sample, as the equations can be read. A closed gate passes
-    no gradient, so only weight decay acts on the block from then on.
+    With s = max_i( relu(F_i - epsilon) + relu(-F_i - epsilon) ), T = relu(1 - L relu(1 - L s)). The
+    maximum runs over the whole mini-batch, as in the authors' code, or over each sample, as the
+    equations can be read. A closed gate passes no gradient, so only weight decay acts on the block
+    from then on.
     """
 
     def __init__(
-        self, slot: Slot, epsilon: float = 2.0, over: Literal["batch", "sample"] = "batch", steep: float = 1000000.0
+        self,
+        slot: Slot,
+        epsilon: float = 2.0,
+        over: Literal["batch", "sample"] = "batch",
+        steep: float = 1000000.0,
     ) -> None:
         super().__init__()
-        self.epsilon, self.over, self.steep = epsilon, over, steep
+        self.epsilon = epsilon
+        self.over = over
+        self.steep = steep
 
     def forward(self, x: Tensor, f: Tensor, t: Tensor | float | None = None) -> Tensor:
         excess = F.relu(f - self.epsilon) + F.relu(-f - self.epsilon)

@@ -23,7 +23,9 @@ class Survival(Gate):
         between(0, 1, last=last)
         self.probability = 1 - (slot.index + 1) / slot.count * (1 - last)
         self.dropped: Tensor
-        self.register_buffer("dropped", torch.zeros(slot.replicas, dtype=torch.bool), persistent=False)
+        self.register_buffer(
+            "dropped", torch.zeros(slot.replicas, dtype=torch.bool), persistent=False
+        )
 
     def draw(self, dice: Sequence[torch.Generator]) -> None:
         draws = torch.cat([torch.rand(1, generator=die) for die in dice])

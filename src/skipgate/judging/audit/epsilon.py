@@ -1,0 +1,200 @@
+"""The numbers of "Learning Strict Identity Mappings in Deep Residual Networks" against each other."""
+
+from collections.abc import Iterator
+
+from skipgate.judging.audit.check import Check, Printed, Word, about, holds_if, listed, rounds_to
+
+BUILT = "stated-structure"
+TRAINING = "stated-training"
+DEEP = "cifar100-752"
+SHARES = "imagenet-discarded"
+FALLS = "stated-schedules"
+LOOSE = ("ImageNet", "CIFAR-10, ends of Figure 3")
+"""Depths of which the paper does not say that they follow the rule: other blocks, and a range in
+round numbers."""
+
+
+def blocks(p: Printed) -> Iterator[Check]:
+    """Blocks of 2 layers in 3 equal groups, and 2 layers beside them, are 6n + 2 layers."""
+    groups, pair, beside = (
+        p.whole(BUILT, "all", name)
+        for name in ("groups", "layers a block", "layers beside the blocks")
+    )
+    for depth, count in p.column("blocks", "blocks").items():
+        found = (int(depth) - beside) / pair
+        follows = f"({depth} - {beside}) / {pair} = {found:g}, {count / groups:g} a group"
+        fits = found == count and count % groups == 0
+        yield p.check(
+            f"blocks of {depth}", "section 4", f"{count:g} blocks in {depth} layers", follows, fits
+        )
+    each = p.whole(BUILT, "110", "blocks a group")
+    inside = p.whole(BUILT, "110", "layers in blocks")
+    found = groups * each * pair
+    says = f"{inside} of 110 layers lie in blocks"
+    follows = f"{groups} x {each} x {pair} = {found}, with the ends {found + beside}"
+    yield p.check("layers of 110", "section 3", says, follows, found == inside == 110 - beside)
+
+
+def depths(p: Printed) -> Iterator[Check]:
+    """Other depths that the text names."""
+    groups, pair, beside = (
+        p.whole(BUILT, "all", name)
+        for name in ("groups", "layers a block", "layers beside the blocks")
+    )
+    for cell in p.cells("stated-depths"):
+        each = (cell.value - beside) / (groups * pair)
+        says = f"{cell.value:g} layers ({cell.row}), {groups} equal groups of blocks of {pair}"
+        follows = f"({cell.value:g} - {beside}) / {groups * pair} = {each:.4g} blocks a group"
+        word: Word = "unclear" if cell.row in LOOSE else holds_if(each == int(each))
+        yield p.check(
+            f"depth {cell.value:g}, {cell.row}", "sections 1, 3 and 4", says, follows, word
+        )
+
+
+def compression(p: Printed) -> Iterator[Check]:
+    """The 752-layer network, and what discarding so many of its layers saves."""
+    layers = p.whole(DEEP, "whole", "layers")
+    ratio = p(DEEP, "reduced", "compression ratio in layers")
+    gone = round((layers - layers / ratio) / p(BUILT, "all", "layers a block"))
+    low, high = _savings(p, p.whole("blocks", str(layers), "blocks"), gone)
+    share = p("parameters", "some instances", "about")
+    says = f"{ratio} times fewer layers than {layers}; about {share:.0%} fewer parameters in some instances"
+    follows = (
+        f"{layers / ratio:.0f} layers stay and {1 - 1 / ratio:.1%} go, with {low:.0%} to {high:.0%} of the parameters, "
+        f"depending on which {gone} blocks; whether this is such an instance is not said"
+    )
+    yield p.check(
+        "compression",
+        "abstract, Figure 1",
+        says,
+        follows,
+        "unclear" if low <= share <= high else "contradicts",
+    )
+    before, after = (p(DEEP, row, "validation error (%)") for row in ("whole", "reduced"))
+    yield p.check(
+        "loss at 752",
+        "Figure 1",
+        "marginal or no loss",
+        f"{after}% after, {before}% before",
+        after <= before,
+    )
+    losses = p.column("stated-words", "loss")
+    says = "layers go without any loss in performance"
+    follows = "on ImageNet a loss is admitted, called marginal"
+    yield p.check(
+        "loss",
+        "abstract, section 4",
+        says,
+        follows,
+        losses["abstract"] == losses["section 4 on ImageNet"],
+    )
+
+
+def _savings(p: Printed, count: int, gone: int) -> tuple[float, float]:
+    """The smallest and largest share of weights in `gone` blocks; a block's weights grow with its width squared."""
+    groups = p.whole(BUILT, "all", "groups")
+    factor = p(BUILT, "all", "factor from group to group")
+    weights = sorted(
+        factor ** (2 * group) for group in range(groups) for _ in range(count // groups)
+    )
+    return sum(weights[:gone]) / sum(weights), sum(weights[-gone:]) / sum(weights)
+
+
+def shares(p: Printed) -> Iterator[Check]:
+    """A share of layers is a whole number of them: tried with what the paper can have counted, then with any total."""
+    deep = [round(cell.value) for cell in p.cells("stated-depths") if cell.row == "ImageNet"]
+    likely = sorted({total for depth in deep for total in _totals(depth)})
+    for cell in p.cells(SHARES):
+        fitting = [n for n in range(1, max(deep) + 1) if _is_share(cell.value, n, p.unit(SHARES))]
+        usual = [n for n in fitting if n in likely]
+        word: Word = "holds" if usual else "unclear" if fitting else "contradicts"
+        follows = (
+            f"a whole number of {usual}"
+            if usual
+            else f"no whole number of {likely} layers or blocks"
+        )
+        follows += (
+            "" if usual else f"; of other totals up to {max(deep)}, {fitting or 'none'} would do"
+        )
+        yield p.check(
+            f"share {cell.value:g}",
+            "section 4",
+            f"{cell.value:.2f}% of layers discarded",
+            follows,
+            word,
+        )
+
+
+def _is_share(percent: float, total: int, unit: float) -> bool:
+    return rounds_to(100 * round(percent * total / 100) / total, percent, unit)
+
+
+def _totals(depth: int) -> list[int]:
+    """Layers, or blocks of 2 or 3, with the first and last layer or without."""
+    inner = [depth - 2, *((depth - 2) // size for size in (2, 3) if (depth - 2) % size == 0)]
+    return [total + ends for total in inner for ends in (0, 2)]
+
+
+def training(p: Printed) -> Iterator[Check]:
+    """Images, steps and schedules."""
+    images = p.whole(TRAINING, "CIFAR", "training images")
+    batch = p.whole(TRAINING, "CIFAR", "batch")
+    epochs, steps = (
+        p.whole(TRAINING, "CIFAR", f"{what} of the baseline") for what in ("epochs", "steps")
+    )
+    found = epochs * (images // batch)
+    follows = f"{epochs} x {images // batch} whole batches = {found}"
+    yield p.check(
+        "steps", "section 4", f"{epochs} epochs are {steps} steps", follows, found == steps
+    )
+    total = p.whole(TRAINING, "CIFAR", "images")
+    sums = {
+        d: p(TRAINING, d, "classes") * p(TRAINING, d, "images a class")
+        for d in ("CIFAR-10", "CIFAR-100")
+    }
+    sums["training and test"] = images + p(TRAINING, "CIFAR", "test images")
+    yield p.check(
+        "images", "section 4", f"{total} images", listed(sums, ".0f"), set(sums.values()) == {total}
+    )
+    faster = p(FALLS, "all", "times as fast")
+    for row, epoch in p.column(FALLS, "adaptive").items():
+        found_epoch = p(FALLS, row, "standard") / faster
+        fits = rounds_to(found_epoch, epoch, p.unit(FALLS))
+        says = f"{row} fall at epoch {epoch:g}, {faster:g} times as fast"
+        yield p.check(f"schedule, {row}", "section 4", says, f"{found_epoch:g}", fits)
+    svhn = p(TRAINING, "SVHN", "training images")
+    times = p(TRAINING, "SVHN", "times the size of CIFAR-10")
+    ratio = (svhn + p(TRAINING, "SVHN", "test images")) / total
+    follows = f"{ratio:.2f} by all images, {svhn / images:.2f} by training images"
+    yield p.check(
+        "size of SVHN",
+        "section 4",
+        f"SVHN has {times:g} times the size of CIFAR-10",
+        follows,
+        about(ratio, times, 0),
+    )
+
+
+def values(p: Printed) -> Iterator[Check]:
+    """Values of epsilon, errors by depth, and a number quoted here and in the unrolled paper."""
+    low, high = (p("stated-epsilon", "usual range", end) for end in ("from", "to"))
+    used = [cell.value for cell in p.cells("stated-epsilon") if cell.row != "usual range"]
+    inside = low <= min(used) and max(used) <= high
+    yield p.check(
+        "epsilon", "section 4", f"epsilon lies in {low:g} to {high:g}", f"used: {used}", inside
+    )
+    errors = p.column("cifar10-depth", "validation error")
+    rising = list(errors.values()) == sorted(errors.values())
+    yield p.check("depth", "section 1", "a deeper network can be worse", listed(errors), rising)
+    rise = p("vgg-lesion", "VGG", "rise")
+    error = p.of("unrolled")("vgg-lesion", "VGG", "error")
+    says = f"deleting one VGG layer raises the error by {rise:g}%"
+    start = error / (1 + rise / 100)
+    follows = (
+        f"to {error:g}%, says the unrolled paper of the same study: {rise:g} points would start at {error - rise:g}%, "
+        f"{rise:g}% of the error at {start:g}%"
+    )
+    yield p.check("VGG lesion", "section 1", says, follows, "unclear")
+
+
+CHECKS = {"epsilon": (blocks, depths, compression, shares, training, values)}

@@ -1,0 +1,74 @@
+"""What the lecture says of paths through a residual network, after Veit et al. 2016."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy import stats
+
+from skipgate.judging.claims.nets import Found, deepest
+from skipgate.judging.evidence import Part, paired
+from skipgate.results.store import Result, Study
+
+CENTRE = 0.95
+BLOCKS = 20
+"""In networks of fewer blocks short and long paths cannot be told apart."""
+
+
+def paths_removed(study: Study) -> Found:
+    """The error's rank correlation with the logarithm of paths lost is above that with blocks, and above that with shortcuts.
+
+    A lost block and a lost shortcut both halve the number of paths, so networks that lost some of each set the numbers apart.
+    """
+
+    def parts(result: Result) -> list[Part]:
+        part = result.parts["paths"]
+        name = result.spec.net
+        blocks = np.array(part["removed"])
+        cuts = np.array(part["cut"])
+        errors = np.array(part["errors"], dtype=float)
+        by_paths, by_blocks, by_cuts = (
+            [float(stats.spearmanr(by, e).statistic) for e in errors.T]
+            for by in (blocks + cuts, blocks, cuts)
+        )
+        return [
+            paired(
+                f"{name}, rank correlation with paths above that with blocks",
+                by_paths,
+                by_blocks,
+                "",
+            ),
+            paired(f"{name}, above that with shortcuts", by_paths, by_cuts, ""),
+        ]
+
+    return _each_residual(study, parts)
+
+
+def shallow_paths(study: Study) -> Found:
+    """The mean length of a path, weighed by its gradient, is below where the lengths of 95% of all paths begin."""
+
+    def parts(result: Result) -> list[Part]:
+        norms = np.array(result.parts["paths"]["norm"], dtype=float)
+        open_ = result.parts["paths"]["open"]
+        lengths = np.arange(len(norms))[:, None]
+        weights = (
+            np.array(
+                [[math.comb(n, length) for n in open_] for length in range(len(norms))], dtype=float
+            )
+            * norms
+        )
+        means = ((lengths * weights).sum(0) / weights.sum(0)).tolist()
+        shortest = [float(stats.binom.ppf((1 - CENTRE) / 2, n, 0.5)) for n in open_]
+        name = f"{result.spec.net}, mean length below the {np.mean(shortest):g} from which on most paths are"
+        return [paired(name, shortest, means, "blocks")]
+
+    return _each_residual(study, parts)
+
+
+def _each_residual(study: Study, parts: Callable[[Result], list[Part]]) -> Found:
+    """What the deepest residual and the deepest gated network say: the lecture speaks of residual networks."""
+    found = [
+        result for kind in ("residual", "gated") if (result := deepest(study, kind, learnt=True))
+    ]
+    found = [result for result in found if len(result.parts["gates"]["T"]) >= BLOCKS]
+    return ([part for result in found for part in parts(result)], found) if found else None

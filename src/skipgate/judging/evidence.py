@@ -1,0 +1,98 @@
+"""From numbers by seed to one of three words about a sentence.
+
+A claim is cut into parts, each a margin by seed that is positive where the claim is right: the same
+seed gives two nets the same order of images, so margins are differences within a seed. The claim
+*holds* when every part's mean is above 0 at the 5% level (an intersection-union test, which needs
+no correction); it *fails* when some part's mean is below 0 at 5% divided by the number of parts;
+otherwise it is *undecided*.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+
+Answer = Literal["holds", "fails", "undecided", "not run"]
+ANSWERS: tuple[Answer, ...] = ("holds", "fails", "undecided", "not run")
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that a claim says: its margin in each seed, positive where it is so."""
+
+    name: str
+    margins: tuple[float, ...]
+    unit: str = "points"
+
+    @property
+    def mean(self) -> float:
+        """The effect."""
+        return float(np.mean(self.margins))
+
+    def bound(self, level: float) -> float:
+        """How far the mean reaches to either side at a one-sided level."""
+        count = len(self.margins)
+        deviation = float(np.std(self.margins, ddof=1)) if count > 1 else math.inf
+        return (
+            float(stats.t.isf(level, count - 1)) * deviation / math.sqrt(count)
+            if count > 1
+            else math.inf
+        )
+
+    def __str__(self) -> str:
+        half = self.bound(LEVEL)
+        effect = f", {abs(self.mean) / self._deviation:.1f} spreads" if self._deviation else ""
+        return f"{self.name}: {self.mean:+.3g} ± {half:.2g} {self.unit}".rstrip() + effect
+
+    @property
+    def _deviation(self) -> float:
+        return float(np.std(self.margins, ddof=1)) if len(self.margins) > 1 else 0.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the runs say about a claim, and the parts that say it."""
+
+    answer: Answer
+    parts: tuple[Part, ...] = ()
+    reason: str = ""
+    nets: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.parts)) or self.reason
+
+
+def decide(parts: Sequence[Part], nets: Sequence[str]) -> Outcome:
+    """One word for all parts."""
+    if not parts or any(not part.margins for part in parts):
+        return Outcome(
+            "undecided", reason="no seed has the numbers that this takes", nets=tuple(nets)
+        )
+    if all(part.mean - part.bound(LEVEL) > 0 for part in parts):
+        answer: Answer = "holds"
+    elif any(part.mean + part.bound(LEVEL / len(parts)) < 0 for part in parts):
+        answer = "fails"
+    else:
+        answer = "undecided"
+    return Outcome(answer, tuple(parts), nets=tuple(nets))
+
+
+def paired(
+    name: str, larger: Sequence[float | None], smaller: Sequence[float | None], unit: str = "points"
+) -> Part:
+    """By how much `larger` exceeds `smaller`, in the seeds that have both."""
+    pairs = (
+        (a, b) for a, b in zip(larger, smaller, strict=True) if a is not None and b is not None
+    )
+    return Part(name, tuple(a - b for a, b in pairs if math.isfinite(a - b)), unit)
+
+
+def above(
+    name: str, values: Sequence[float | None], threshold: float, unit: str = "points"
+) -> Part:
+    """By how much values exceed a threshold."""
+    return paired(name, values, [threshold] * len(values), unit)

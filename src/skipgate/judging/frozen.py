@@ -1,0 +1,85 @@
+"""Our own numbers, frozen: what a fresh run of a study must not leave."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from scipy import stats
+
+from skipgate import paths
+from skipgate.files import read_json
+from skipgate.judging.statistics import Estimate, estimate, pooled_deviation, prior_deviation
+from skipgate.results.store import Study
+
+METRIC = "test_error"
+LEVEL = 0.01
+"""Chance that a study of unchanged behaviour is called changed, over all its nets together."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A fresh mean beside its frozen one."""
+
+    net: str
+    frozen: Estimate
+    fresh: Estimate | None
+    visible: float
+    """The smallest change that the test calls one."""
+
+    @property
+    def moved(self) -> bool:
+        """Whether the number has left its band."""
+        return self.fresh is None or abs(self.fresh.mean - self.frozen.mean) > self.visible
+
+
+def freeze(study: Study) -> dict[str, Any]:
+    """The statistics to compare later runs with."""
+    found = {net: estimate(result.last(METRIC)) for net, result in study.results.items()}
+    kept = {net: e for net, e in found.items() if e is not None}
+    return {
+        "study": study.name,
+        "metric": METRIC,
+        "nets": {
+            n: {"mean": round(e.mean, 4), "deviation": round(e.deviation, 4), "count": e.count}
+            for n, e in kept.items()
+        },
+    }
+
+
+def load(study: str) -> dict[str, dict[str, float]]:
+    """The frozen statistics by net; none where nothing is frozen yet."""
+    file = paths.frozen_file(study)
+    found: dict[str, dict[str, float]] = (
+        read_json(file, f"run: make freeze STUDY={study}")["nets"] if file.exists() else {}
+    )
+    return found
+
+
+def describe(study: str, old: dict[str, dict[str, float]], new: dict[str, dict[str, float]]) -> str:
+    """A line for the changelog: which frozen means moved, and by how much."""
+    means = {
+        net: (old.get(net, {}).get("mean"), new.get(net, {}).get("mean")) for net in {**old, **new}
+    }
+    moved = [f"{net} {_mean(a)} to {_mean(b)}" for net, (a, b) in means.items() if a != b]
+    return f"- `{study}` frozen anew (test error in %): {', '.join(moved) or 'nothing moved'}."
+
+
+def _mean(value: float | None) -> str:
+    return "none" if value is None else f"{value:.2f}"
+
+
+def compare(study: Study) -> list[Comparison]:
+    """Two-sided t tests of each frozen net, sharing one level over the study (Bonferroni)."""
+    frozen = load(study.name)
+    comparisons = []
+    for net, numbers in frozen.items():
+        old = Estimate(numbers["mean"], math.nan, numbers["deviation"], int(numbers["count"]))
+        new = estimate(study.results[net].last(METRIC)) if net in study.results else None
+        images = study.results[net].spec.settings.data.test if net in study.results else 1
+        spread, freedom = pooled_deviation(
+            [e for e in (old, new) if e], prior_deviation(old.mean, images)
+        )
+        scale = math.sqrt(1 / old.count + (1 / new.count if new else 0))
+        visible = float(stats.t.isf(LEVEL / len(frozen) / 2, freedom)) * spread * scale
+        comparisons.append(Comparison(net, old, new, visible))
+    return comparisons

@@ -1,0 +1,110 @@
+"""What the papers report, read from `papers/*.yaml`: every number with its place, and every claim in words."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from skipgate import paths
+from skipgate.files import Problem, read_yaml
+from skipgate.params import Params
+from skipgate.reader import between, nearest, positive, read
+
+Metric = Literal["test_error", "mean_gate", "exact", "none"]
+"""What of ours stands beside a number: a net's metric, a quantity of the `theory` study, or nothing
+yet."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One reported number, and what reproduces it: nets, each judged in its own study, or a quantity of `theory`."""
+
+    row: str
+    column: str
+    value: float
+    nets: tuple[str, ...] = ()
+    quantity: str = ""
+    """FILE.KEY of results/theory/FILE.json, for numbers that need no training."""
+    deviation: float = 0.0
+    """The standard deviation that the paper prints beside the number, if it does."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers of one kind, with how they were made and the margin within which ours shall count as the same."""
+
+    title: str
+    where: str
+    unit: str
+    rounding: float
+    """The unit of the last printed digit; 0 for a whole number that is meant exactly."""
+    read: Literal["printed", "derived", "figure"]
+    cells: tuple[Cell, ...]
+    metric: Metric = "none"
+    statistic: Literal["single", "mean", "median", "best"] = "single"
+    runs: int = 1
+    """How many runs the statistic is taken over."""
+    images: int = 0
+    """Test images behind an error rate."""
+    margin: float = 0.0
+    """Differences up to this size count as agreement; stated before the runs."""
+    margin_reason: str = ""
+    context: bool = False
+    """Quoted by the paper from elsewhere: shown, never judged."""
+
+    def __post_init__(self) -> None:
+        positive(runs=self.runs)
+        between(0, 1000000, rounding=self.rounding, margin=self.margin)
+        if self.metric in ("test_error", "mean_gate") and not (self.margin and self.margin_reason):
+            raise ValueError("a table that nets reproduce needs a margin and a margin_reason")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper; `results/claims` tests those that nets or theory can decide."""
+
+    says: str
+    where: str
+    needs: str = ""
+    """What it takes to decide the claim, where this project has not got it yet."""
+    deviation: str = ""
+    """What the networks that decide it here have instead of the source's; registered before they
+    were looked at."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A source."""
+
+    title: str
+    arxiv: str
+    tables: dict[str, Table] = field(default_factory=dict)
+    claims: dict[str, Claim] = field(default_factory=dict)
+
+
+def load(params: Params, folder: Path = paths.PAPERS) -> dict[str, Paper]:
+    """All papers; a cell that names a net that is not there is refused, and so is a claim told twice."""
+    found: dict[str, Paper] = {}
+    for file in sorted(folder.glob("*.yaml")):
+        paper: Paper = read(Paper, read_yaml(file), file.stem)
+        for name, cell in cells(paper):
+            for net in cell.nets:
+                if net not in params.nets:
+                    raise Problem(
+                        f"{file}: {name} names the net '{net}'; {nearest(net, params.nets)}"
+                    )
+        for other in found.values():
+            for claim in paper.claims.keys() & other.claims.keys():
+                raise Problem(
+                    f"{file}: the claim '{claim}' stands in another paper's file too; rename one"
+                )
+        found[file.stem] = paper
+    return found
+
+
+def cells(paper: Paper) -> Iterator[tuple[str, Cell]]:
+    """Every cell with the name of its table."""
+    for name, table in paper.tables.items():
+        for cell in table.cells:
+            yield name, cell

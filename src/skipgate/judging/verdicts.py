@@ -1,0 +1,175 @@
+"""A reported number beside ours, and one of five words about the pair. How: docs/decisions/0009-verdicts.md."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from scipy import stats
+
+from skipgate.judging.papers import Cell, Table
+from skipgate.judging.statistics import (
+    Estimate,
+    Spread,
+    draw_moments,
+    estimate,
+    prior_deviation,
+    spreads,
+)
+from skipgate.params import Params
+from skipgate.results.store import Rule, Study
+
+Word = Literal["agrees", "inconclusive", "differs", "not comparable", "not run"]
+WORDS: tuple[Word, ...] = ("agrees", "inconclusive", "differs", "not comparable", "not run")
+LEVEL = 0.05
+POWER = 0.8
+MOST_SEEDS = 1000
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The distance between our number and the paper's, with what the runs can say about it."""
+
+    size: float
+    """Ours less the paper's."""
+    error: float
+    """Standard error of the distance: our seeds, the paper's own draw, and its rounding."""
+    freedom: int
+    seeds: int | None
+    """How many seeds would let the 90% interval fit into the margin; None if the paper's own draw
+    forbids it."""
+    least: float = 0.0
+    """How far from 0 the 90% interval would go for equal numbers and seeds without end: by the
+    paper's own draw alone."""
+
+    @property
+    def chance(self) -> float:
+        """Two-sided p value of no difference."""
+        return 2 * float(stats.t.sf(abs(self.size) / self.error, self.freedom))
+
+    @property
+    def fit(self) -> float:
+        """Log-likelihood of the paper's number, given ours and the spread."""
+        return float(stats.t.logpdf(self.size / self.error, self.freedom)) - math.log(self.error)
+
+    @property
+    def reach(self) -> float:
+        """How far from 0 the 90% interval of the distance goes."""
+        return abs(self.size) + float(stats.t.ppf(0.95, self.freedom)) * self.error
+
+    @property
+    def visible(self) -> float:
+        """The smallest true distance that would be seen four times out of five."""
+        return (
+            float(stats.t.ppf(1 - LEVEL / 2, self.freedom) + stats.t.ppf(POWER, self.freedom))
+            * self.error
+        )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The judgement on one cell by one net."""
+
+    cell: Cell
+    net: str
+    ours: Estimate | None
+    word: Word
+    reason: str
+    gap: Gap | None = None
+
+
+def measure(table: Table, cell: Cell, ours: Estimate, spread: Spread) -> Gap:
+    """The distance of one cell, the paper's number taken as a draw of its statistic from the same spread as ours."""
+    shift, share = draw_moments(table.statistic, table.runs)
+    drawn = share * (cell.deviation or spread.deviation) ** 2 + table.rounding**2 / 12
+    size = ours.mean + shift * spread.deviation - cell.value
+
+    def error(seeds: int) -> float:
+        return math.sqrt(spread.deviation**2 / seeds + drawn)
+
+    fitting = float(stats.t.ppf(0.95, spread.freedom))
+    enough = (
+        n
+        for n in range(ours.count, MOST_SEEDS + 1)
+        if abs(size) + fitting * error(n) <= table.margin
+    )
+    return Gap(
+        size, error(ours.count), spread.freedom, next(enough, None), fitting * math.sqrt(drawn)
+    )
+
+
+def words(table: Table, gaps: Sequence[Gap]) -> list[tuple[Word, float]]:
+    """The word for each distance, with its p value after Benjamini and Hochberg over the table."""
+    adjusted: Sequence[float] = (
+        stats.false_discovery_control([gap.chance for gap in gaps]).tolist() if gaps else []
+    )
+    found: list[tuple[Word, float]] = []
+    for gap, chance in zip(gaps, adjusted, strict=True):
+        word: Word = (
+            "differs"
+            if chance < LEVEL
+            else "agrees"
+            if gap.reach <= table.margin
+            else "inconclusive"
+        )
+        found.append((word, float(chance)))
+    return found
+
+
+def judge(params: Params, table: Table, study: Study, rule: Rule | None = None) -> list[Verdict]:
+    """The verdicts on a table's cells that nets of this study reproduce, read by the study's rule or by another."""
+    settings = params.studies[study.name]
+    verdicts = []
+    tested = []
+    for cell, net in (
+        (c, n) for c in table.cells for n in c.nets if params.nets[n].study == study.name
+    ):
+        result = study.results.get(net)
+        ours = estimate(result.metric(table.metric, rule or settings.rule)) if result else None
+        if result is None:
+            verdicts.append(Verdict(cell, net, None, "not run", study.missing[net]))
+        elif settings.deviation or ours is None or ours.count == 1:
+            reason = settings.deviation or (
+                "every seed diverged" if ours is None else "a single seed has no spread"
+            )
+            verdicts.append(Verdict(cell, net, ours, "not comparable", reason))
+        else:
+            tested.append((cell, net, ours))
+    order = {
+        (cell.row, cell.column, net): i
+        for i, (cell, net) in enumerate((c, n) for c in table.cells for n in c.nets)
+    }
+    return sorted(
+        verdicts + _tested(table, tested), key=lambda v: order[v.cell.row, v.cell.column, v.net]
+    )
+
+
+def _tested(table: Table, cells: Sequence[tuple[Cell, str, Estimate]]) -> list[Verdict]:
+    is_error = table.metric == "test_error"
+    estimates = [ours for _, _, ours in cells]
+    # A gate has no such prior; there the spread is taken in proportion to the mean.
+    scales = [
+        prior_deviation(ours.mean, table.images) if is_error else abs(ours.mean)
+        for ours in estimates
+    ]
+    found = spreads(estimates, scales, scales_are_prior=is_error)
+    gaps = [
+        measure(table, cell, ours, spread)
+        for (cell, _, ours), spread in zip(cells, found, strict=True)
+    ]
+    verdicts = []
+    for (cell, net, ours), gap, (word, chance) in zip(cells, gaps, words(table, gaps), strict=True):
+        verdicts.append(Verdict(cell, net, ours, word, _reason(table, gap, word, chance), gap))
+    return verdicts
+
+
+def _reason(table: Table, gap: Gap, word: Word, chance: float) -> str:
+    text = f"{gap.size:+.2f} {table.unit}, p = {chance:.2g}; could have seen {gap.visible:.2f}"
+    if word == "inconclusive":
+        enough = (
+            f"{gap.seeds} seeds"
+            if gap.seeds
+            else "no number of seeds: the paper's own draw is too uncertain"
+        )
+        text += f"; a margin of {table.margin:g} would take {enough}"
+    return text

@@ -1,0 +1,1 @@
+"""Tables, figures and pages. Nothing is computed here that is not shown."""

@@ -1,0 +1,135 @@
+"""That what is committed follows from what is committed. Each finding is a sentence: what moved, and what to do."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from skipgate import paths
+from skipgate.files import read_json
+from skipgate.judging import papers
+from skipgate.judging.audit import audit_page
+from skipgate.judging.exact import judge_theory
+from skipgate.judging.judgement import judge_study
+from skipgate.lockfile import md5, written
+from skipgate.params import Params
+from skipgate.reporting.listing import papers_page
+from skipgate.reporting.overview import overview_page, recorded
+from skipgate.reporting.pages import study_page
+from skipgate.reporting.theory import theory_page
+from skipgate.results import store
+
+LINK = re.compile(r"\]\(([^)#:]+)\)")
+
+
+def findings(params: Params) -> Iterator[str]:
+    """All that does not follow, files first, then judgements, then pages."""
+    yield from written_by_hand()
+    known = papers.load(params)
+    for name in params.studies:
+        if not paths.verdict_file(name).exists():
+            continue
+        study = store.load(params, name)
+        judgement = judge_study(params, study, known)
+        remedy = f"run: make report STUDY={name}, and say why in CHANGELOG.md under Results"
+        yield from _changes(
+            f"{paths.verdict_file(name)}", recorded(name), judgement.plain(), remedy
+        )
+        page = study_page(params, study, judgement, draw=False)
+        yield from differs(paths.REPORTS / f"{name}.md", page, f"run: make report STUDY={name}")
+    if paths.verdict_file("theory").exists():
+        theory = judge_theory(known)
+        yield from _changes(
+            str(paths.verdict_file("theory")),
+            recorded("theory"),
+            theory.plain(),
+            "run: dvc repro theory-report",
+        )
+        page = theory_page(theory, draw=False)
+        yield from differs(paths.REPORTS / "theory.md", page, "run: dvc repro theory-report")
+    yield from differs(paths.REPORTS / "audit.md", audit_page(known), "run: dvc repro paper-audit")
+    yield from differs(
+        paths.REPORTS / "papers.md", papers_page(params, known), "run: dvc repro -f -s overview"
+    )
+    yield from differs(
+        paths.REPORTS / "README.md", overview_page(params, known), "run: dvc repro -f -s overview"
+    )
+    yield from dead_links()
+
+
+def written_by_hand() -> Iterator[str]:
+    """Results and pages that are not what their stage wrote, by the hashes in dvc.lock."""
+    for file, (stage, found) in written().items():
+        if file.is_relative_to("results") and file.is_file() and md5(file) != found:
+            yield (
+                f"{file} is not what the stage {stage} wrote; restore it with: git checkout -- {file}, "
+                f"or make it again with: dvc repro -s {stage}"
+            )
+
+
+def _changes(where: str, old: Any, new: Any, remedy: str, path: str = "") -> Iterator[str]:
+    """What a record says, and what follows from the results now, key by key."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            yield from _changes(
+                where, old.get(key), new.get(key), remedy, f"{path}: {key}" if path else key
+            )
+    elif old != new and not path.startswith(
+        ("verdicts", "answers", "findings")
+    ):  # these only count or repeat the others
+        yield f"{where} records for {path} {_short(old)}, but from the results and papers follows {_short(new)}; {remedy}"
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) < 160 else text[:150] + " ..."
+
+
+def differs(file: Path, expected: str, remedy: str) -> Iterator[str]:
+    """The first line of a page that is not what the results render to."""
+    found = file.read_text() if file.exists() else ""
+    if found == expected:
+        return
+    lines = zip(found.splitlines() + [""] * 9999, expected.splitlines(), strict=False)
+    number, (is_there, should) = next(
+        (i, pair) for i, pair in enumerate(lines, 1) if pair[0] != pair[1]
+    )
+    at = next(
+        (i for i, (a, b) in enumerate(zip(is_there, should, strict=False)) if a != b),
+        min(len(is_there), len(should)),
+    )
+    start = max(at - 20, 0)
+    yield (
+        f"{file}, line {number}: says '...{is_there[start : at + 20]}...' where the results render to "
+        f"'...{should[start : at + 20]}...'; {remedy}"
+    )
+
+
+def dead_links() -> Iterator[str]:
+    """Numbers that lead nowhere."""
+    for page in sorted(paths.REPORTS.glob("*.md")):
+        targets = {
+            target
+            for target in LINK.findall(page.read_text())
+            if not (page.parent / target).exists()
+        }
+        for target in sorted(targets):
+            yield f"{page} leads to {target}, which is not there; make the result again or render the page again"
+
+
+def stale_specs(fresh: dict[str, tuple[dict[str, Any], dict[str, Any]]]) -> Iterator[str]:
+    """Nets whose spec on disk is not what the code makes of them now."""
+    for net, made in fresh.items():
+        for file, new in zip((paths.spec_file(net), paths.probe_spec_file(net)), made, strict=True):
+            old = read_json(file, "run: dvc repro specify") if file.exists() else {}
+            if old != new:
+                yield f"{file}: by the code {_first_change(old, new)}; if that is meant, run: dvc repro probe@{net}"
+
+
+def _first_change(old: Any, new: Any, path: str = "") -> str:
+    """The setting that moved, or failing that the behaviour."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        keys = sorted({*old, *new}, key=lambda key: key != "settings")
+        key = next(key for key in keys if old.get(key) != new.get(key))
+        return _first_change(old.get(key), new.get(key), f"{path}.{key}".strip("."))
+    return f"{path} is {_short(new)} where the spec says {_short(old)}"

@@ -1,0 +1,83 @@
+"""All about one net on one page: what `pipeline.why` prints."""
+
+import json
+from typing import Any
+
+from skipgate import paths, specs
+from skipgate.files import read_json
+from skipgate.judging import papers
+from skipgate.judging.judgement import Judgement, judge_study
+from skipgate.params import Params
+from skipgate.reader import plain
+from skipgate.reporting.tables import markdown
+from skipgate.results import store
+from skipgate.results.names import family, size
+from skipgate.results.store import Result
+
+
+def story(params: Params, net: str, changes: list[str], runs: list[str]) -> str:
+    """Settings, what changed, results by seed, the verdicts and claims it feeds, its MLflow runs, and how to recreate it."""
+    spec = specs.load(net)
+    study = store.load(params, spec.study)
+    result = study.results.get(net)
+    judgement = judge_study(params, study, papers.load(params))
+    parts = {
+        f"{net}: {family(spec)}, {size(spec)}, study {spec.study}": _settings(spec),
+        "Changed since the committed digest": "\n".join(changes)
+        or f"nothing: {spec.digest} is what the code gives",
+        "Results by seed": _seeds(result) if result else f"none: {study.missing[net]}",
+        "Verdicts it feeds": _verdicts(judgement, net) or "none: no paper reports its number",
+        "Claims it feeds": _claims(judgement, net) or "none",
+        "MLflow": "\n".join(runs) or "not there yet; run: python -m pipeline.sync",
+        "Again": f"make again NET={net}" + (_cost(spec) if result else ""),
+    }
+    return "\n\n".join(f"{title}\n{'-' * len(title)}\n{text}" for title, text in parts.items())
+
+
+def _settings(spec: specs.Spec) -> str:
+    values: dict[str, Any] = plain(spec.settings)
+    values["data"] = {key: values["data"][key] for key in ("kind", "shape", "test")}
+    rows: list[dict[str, object]] = [
+        {"": name, "set to": json.dumps(value).replace('"', "")} for name, value in values.items()
+    ]
+    return f"{spec.parameters:,} parameters, digest {spec.digest}\n{markdown(rows)}"
+
+
+def _seeds(result: Result) -> str:
+    columns = {
+        "test error, last epoch": result.last("test_error"),
+        "best epoch": result.best("test_error"),
+        "training loss": result.last("train_loss"),
+        "mean T": result.metric("mean_gate"),
+    }
+    seeds = result.parts["train"]["seeds"]
+    rows: list[dict[str, object]] = [
+        {
+            "seed": seed,
+            **{name: "diverged" if v[i] is None else f"{v[i]:.4g}" for name, v in columns.items()},
+        }
+        for i, seed in enumerate(seeds)
+    ]
+    return markdown(rows)
+
+
+def _verdicts(judgement: Judgement, net: str) -> str:
+    lines = [
+        f"{t.paper} {t.name}, {v.cell.row}, {v.cell.column}: reported {v.cell.value:g}, ours {v.ours}: {v.word} ({v.reason})"
+        for t in judgement.tables
+        for v in t.verdicts
+        if v.net == net
+    ]
+    return "\n".join(lines)
+
+
+def _claims(judgement: Judgement, net: str) -> str:
+    return "\n".join(
+        f"{c.paper} {c.name}: {c.outcome.answer}" for c in judgement.claims if net in c.outcome.nets
+    )
+
+
+def _cost(spec: specs.Spec) -> str:
+    run = read_json(paths.result_file(spec.study, spec.net, "run"), "train it")
+    where = f"{run['device']}, {run['threads']} thread(s), commit {str(run['commit'])[:12]}"
+    return f"   ({run['seconds']:.0f} s of training on {where})"

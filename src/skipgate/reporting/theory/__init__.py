@@ -1,0 +1,57 @@
+"""The page of the theory study, from `results/theory`. Generated; no number on it is typed."""
+
+from skipgate import paths
+from skipgate.files import read_json
+from skipgate.judging.judgement import Judgement
+from skipgate.reporting import tables
+from skipgate.reporting.pages import NOTE
+from skipgate.reporting.theory import figures, sections, starts
+from skipgate.reporting.theory.findings import Theory, findings
+
+PARTS = ("sdi", "mixes", "slices", "linear", "epsilon", "paths", "counts", "shattered")
+REMEDY = "run: dvc repro theory"
+ABOUT = (
+    "What the papers derive, by formula and by sampling fresh layers and networks of this project. Nothing is trained, so "
+    "nothing depends on a recipe or on data. Each number leads to the file it comes from. Cost: seconds. Command: `dvc "
+    "repro theory-report`."
+)
+ABOUT_EXACT = "Numbers that need no training. A reported number agrees when ours rounds to it."
+
+
+def load() -> Theory:
+    """All results of the study."""
+    return {part: read_json(paths.theory_file(part), REMEDY) for part in PARTS}
+
+
+def theory_page(judgement: Judgement, *, draw: bool = True) -> str:
+    """The page; its figures are drawn on the way, unless only the words are wanted."""
+    theory = load()
+    folder = paths.figure_folder("theory")
+    if draw:
+        figures.draw_all(theory, folder)
+    pictures = {
+        name: f"![{caption}]({paths.link(folder / name, paths.REPORTS)}.png)\n\n*{caption}*"
+        for name, caption in figures.captions().items()
+    }
+    parts = [
+        NOTE.format(stage="theory-report"),
+        "# theory: what follows without training",
+        ABOUT,
+        "## Where this contradicts the papers\n\n"
+        + "\n".join(f"- {line}" for line in findings(theory, sections.linked)),
+        sections.sdi(theory),
+        pictures["distances"],
+        sections.mixes(theory),
+        sections.slices(theory),
+        pictures["loss"],
+        starts.linear(theory),
+        starts.shattered(theory),
+        pictures["shattered"],
+        sections.epsilon(theory),
+        sections.routes(theory),
+        pictures["paths"],
+        sections.counts(theory),
+        f"## Beside the papers\n\n{ABOUT_EXACT}\n\n{sections.exact(judgement)}",
+        "## Claims\n\n" + tables.answers(judgement),
+    ]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,79 @@
+"""Sections of the theory page on how networks start."""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from skipgate.reporting.theory.findings import Theory
+from skipgate.reporting.theory.sections import linked, section
+
+LAG = 5
+"""Points between those that are compared, beside neighbours."""
+MOST = 0.5
+"""A share above this outweighs all others."""
+
+
+def linear(theory: Theory) -> str:
+    """Looks-linear networks."""
+    linear = theory["linear"]
+    words = {"sum": "N(x + y) = N(x) + N(y)", "times -1": "N(-x) = -N(x)"}
+    rows: list[dict[str, object]] = [
+        {
+            "layers": depth,
+            **{
+                f"{word}, {init}": linked("linear", f"{linear[init][key][i]:.2g}")
+                for key, word in words.items()
+                for init in ("looks-linear", "ordinary")
+            },
+        }
+        for i, depth in enumerate(linear["depths"])
+    ]
+    about = (
+        f"Networks of CReLU layers {linear['width']} wide: largest deviations from linearity, in units of the outputs' "
+        "root mean square (Balduzzi et al., in the lecture). With looks-linear weights the deepest is the product of its "
+        f"matrices to {linked('linear', format(linear['looks-linear from its product'], 'g'))}. Positive factors pass "
+        "through any network of ReLUs without biases; sums and signs do not."
+    )
+    return section("Looks-linear initialisation", about, rows)
+
+
+def shattered(theory: Theory) -> str:
+    """Gradients along a line of inputs."""
+    found = theory["shattered"]
+
+    def both(curve: Sequence[Sequence[float]]) -> str:
+        return f"{fmean(curve[0]):.2f}, {fmean(curve[found['lags'].index(LAG)]):.2f}"
+
+    rows: list[dict[str, object]] = [
+        {
+            "network": name,
+            **{
+                f"d = {depth}": linked("shattered", both(curve))
+                for depth, curve in zip(found["depths"], curves, strict=True)
+            },
+        }
+        for name, curves in found["networks"].items()
+    ]
+    noise = ", ".join(
+        f"{name} noise has {linked('shattered', both(curve))}"
+        for name, curve in found["noise"].items()
+    )
+    about = (
+        f"Gradient of the first output at {found['points']} points of a line of inputs: how alike it is at neighbouring "
+        f"points, and {LAG} points apart (1: the same; 0: white noise), mean over {len(found['noise']['white'][0])} fresh "
+        "networks (Balduzzi et al., in the lecture). Batch normalisation takes its statistics from the line. A fresh gated "
+        "network has k = 1 and is a residual one; CReLU networks have no batch normalisation. For comparison, "
+        f"{noise}."
+    )
+    peaks = [
+        f"{name} networks of d = {depth} have {linked('shattered', f'{100 * fmean(shares):.0f}%')}"
+        for name, each in found["peak"].items()
+        for depth, shares in zip(found["depths"], each, strict=True)
+        if fmean(shares) > MOST
+    ]
+    if peaks:
+        about += (
+            " Where one point outweighs all others, there is nothing left to correlate: of the squared gradient, "
+            + ", ".join(peaks)
+            + " at a single point."
+        )
+    return section("Shattered gradients", about, rows)
