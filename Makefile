@@ -13,10 +13,10 @@ OMP_NUM_THREADS ?= 1
 export OMP_NUM_THREADS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup repro report test lint audit verify check freeze ui bench soak again lock clean
+.PHONY: help setup repro report test lint advisories verify check freeze ui bench soak again lock clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  STUDY=$(STUDY) chooses the study for repro, report, check and freeze; JOBS=$(JOBS) how many nets"
 	@echo "  repro trains at once; PORT=$(PORT) the port for ui"
 
@@ -30,6 +30,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 repro: $(READY) ## train, probe and report the study; ends with the verdict table
+	python -m pipeline.stages
 	$(if $(filter-out 1,$(JOBS)),python -m pipeline.fanout report@$(STUDY) --jobs $(JOBS))
 	dvc repro report@$(STUDY)
 	dvc repro --quiet --single-item overview
@@ -49,8 +50,8 @@ lint: $(READY) ## check style and types
 	ruff format --check .
 	mypy
 
-audit: $(READY) ## look the locked packages up in the vulnerability database, where it can be reached
-	python -m pipeline.audit
+advisories: $(READY) ## look the locked packages up in the vulnerability database, where it can be reached
+	python -m pipeline.advisories
 
 verify: $(READY) ## prove that results, digests, verdicts and pages follow from each other
 	python -m pipeline.verify

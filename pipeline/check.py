@@ -10,8 +10,9 @@ from skipgate.results import store
 
 def main(name: str) -> None:
     study = store.load(params.load(), name)
-    if study.missing:
-        raise Problem("; ".join(f"{net}: {reason}" for net, reason in study.missing.items()))
+    untrained = study.specs.keys() - study.having("train").keys()
+    if untrained:
+        raise Problem("; ".join(f"{net}: {study.lacking()[net]}" for net in sorted(untrained)))
     comparisons = frozen.compare(study)
     rows: list[dict[str, object]] = [
         {
@@ -23,15 +24,17 @@ def main(name: str) -> None:
         }
         for c in comparisons
     ]
-    print(f"{name}: test error in %, level {frozen.LEVEL:g} over the study\n{markdown(rows)}")
+    heading = f"{name}: {study.measure.axis}, level {frozen.LEVEL:g} over the study"
+    print(f"{heading}\n{markdown(rows)}")
     moved = [c.net for c in comparisons if c.moved]
     unknown = sorted(study.results.keys() - {c.net for c in comparisons})
     if unknown:
         print(f"not frozen yet: {', '.join(unknown)}; run: make freeze STUDY={name}")
     if moved:
         raise Problem(
-            f"{', '.join(moved)} left the band of {paths.frozen_file(name)}; find out why, or if the change is meant, "
-            f"run: make freeze STUDY={name} and say so in CHANGELOG.md under Results"
+            f"{', '.join(moved)} left the band of {paths.frozen_file(name)}; find out why, or if "
+            f"the change is meant, run: make freeze STUDY={name} and say so in CHANGELOG.md under "
+            "Results"
         )
 
 

@@ -7,6 +7,7 @@ from skipgate import params, paths
 from skipgate.fanout import plan
 from skipgate.fanout.board import Board
 from skipgate.files import Problem
+from skipgate.specs import told
 from skipgate.training.vault import Vault
 
 
@@ -18,10 +19,11 @@ def main(target: str, engine: str, jobs: int, address: str | None, *, dry_run: b
     study = plan.study_of(settings, target)
     plan.prepare(settings, study)
     tasks = plan.waiting(settings, study, vault)
-    print(f"{study}: {len(tasks)} of {len(settings.nets_of(study))} nets to train", flush=True)
+    nets = {task.spec.net for task in tasks}
+    print(f"{study}: {len(nets)} of {len(settings.nets_of(study))} nets to train", flush=True)
     if dry_run:
         for task in tasks:
-            print(f"  {task.spec.net}, about {task.seconds:.0f} s")
+            print(f"  {task.spec.net} {told(task.seeds)}, about {task.seconds:.0f} s")
     elif tasks:
         train(tasks, engine, jobs, address)
 

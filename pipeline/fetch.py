@@ -2,16 +2,16 @@
 
 from pipeline.stage import run
 from skipgate import params, paths
-from skipgate.data.sources import fetch
+from skipgate.data.fetching import fetch
 from skipgate.files import Problem
 from skipgate.reader import nearest
 
 
 def main(name: str) -> None:
-    known = params.load().data
-    if name not in known:
-        raise Problem(f"params.yaml has no data set '{name}'; {nearest(name, known)}")
-    fetch(name, known[name], paths.data_folder(name))
+    settings = params.load()
+    if name not in settings.data:
+        raise Problem(f"params.yaml has no data set '{name}'; {nearest(name, settings.data)}")
+    fetch(name, settings.data[name], settings.sources[name], paths.data_folder(name))
 
 
 if __name__ == "__main__":

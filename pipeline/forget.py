@@ -1,12 +1,17 @@
-"""Remove a net's training from the vault, so that it is trained again."""
+"""Remove a net's trainings and results, so that all its seeds are trained and probed again."""
+
+import shutil
 
 from pipeline.stage import run
 from skipgate import paths, specs
-from skipgate.training.vault import Vault, key_of
+from skipgate.training.vault import Vault
 
 
 def main(net: str) -> None:
-    Vault(paths.vault_folder()).drop(key_of(specs.load(net)))
+    spec = specs.load(net)
+    Vault(paths.vault_folder()).drop(spec, range(spec.seeds))
+    paths.model_file(spec.study, net).unlink(missing_ok=True)
+    shutil.rmtree(paths.result_file(spec.study, net, "train").parent, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -14,12 +14,13 @@ RESULTS = "### Results\n\n"
 
 def main(name: str) -> None:
     study = store.load(params.load(), name)
-    if study.missing:
-        raise Problem("; ".join(f"{net}: {reason}" for net, reason in study.missing.items()))
+    untrained = study.specs.keys() - study.having("train").keys()
+    if untrained:
+        raise Problem("; ".join(f"{net}: {study.lacking()[net]}" for net in sorted(untrained)))
     file = paths.frozen_file(name)
     old = frozen.load(name)
     write_json(file, frozen.freeze(study))
-    line = frozen.describe(name, old, frozen.load(name))
+    line = frozen.describe(study, old, frozen.load(name))
     text = CHANGELOG.read_text()
     if RESULTS not in text:
         raise Problem(

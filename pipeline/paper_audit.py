@@ -4,7 +4,7 @@ from pipeline.stage import run
 from skipgate import params, paths
 from skipgate.files import write_atomically
 from skipgate.judging import papers
-from skipgate.judging.audit import audit_page
+from skipgate.reporting.audit_page import audit_page
 
 
 def main() -> None:

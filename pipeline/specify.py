@@ -3,22 +3,23 @@
 from tqdm import tqdm
 
 from pipeline.stage import run
-from skipgate import params, paths
+from skipgate import params, paths, stages
 from skipgate.behaviour import specify
-from skipgate.files import write_atomically, write_json
+from skipgate.files import write_json
 
 
 def main() -> None:
     settings = params.load()
-    specs = {net: specify(settings, net) for net in tqdm(settings.nets, desc="specify", unit="net")}
+    nets = tqdm(settings.nets, desc="specify", unit="net")
+    specs = {net: specify(settings, net) for net in nets}
     # Written only once all nets have passed, so that a bad setting leaves every spec as it was.
     for net, (train, probe) in specs.items():
         write_json(paths.spec_file(net), train)
         write_json(paths.probe_spec_file(net), probe)
-    write_atomically(paths.CHECKED, b"The names in params.yaml are safe to stand in a command.\n")
     for file in [*paths.SPECS.glob("*.json"), *paths.PROBE_SPECS.glob("*.json")]:
         if file.stem not in specs:
             file.unlink()
+    stages.check(settings)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Prove that results, digests, verdicts, claims and pages follow from each other; exit with 1 if one does not."""
+"""Prove that results, digests, verdicts, claims and pages follow from each other."""
 
 from tqdm import tqdm
 
@@ -23,7 +23,8 @@ def main() -> None:
     if found:
         raise Problem(f"{len(found)} findings; each line above says what moved and what to do")
     print(
-        f"verify: results, digests, verdicts, claims and pages of {len(settings.nets)} nets follow from each other"
+        f"verify: results, digests, verdicts, claims and pages of {len(settings.nets)} nets follow "
+        "from each other"
     )
 
 

@@ -1,4 +1,4 @@
-"""Print one page on a net: settings, what changed, results by seed, verdicts, claims, MLflow runs, how to recreate it."""
+"""Print one page on a net: settings, changes, results by seed, what it feeds, how to recreate it."""
 
 from pathlib import Path
 
@@ -15,9 +15,7 @@ def main(net: str) -> None:
     settings = params.load()
     if net not in settings.nets:
         raise Problem(f"params.yaml has no net '{net}'; {nearest(net, settings.nets)}")
-    from skipgate.behaviour import (
-        specify,  # brings PyTorch, late, so that a wrong name is refused at once
-    )
+    from skipgate.behaviour import specify  # brings PyTorch, after a wrong name is refused
 
     changes = list(stale_specs({net: specify(settings, net)}))
     print(story(settings, net, changes, runs_of(Path(), net, specs.load(net).digest)))

@@ -13,11 +13,8 @@ from typing import Any
 import torch
 
 from skipgate import paths
-from skipgate.data.images import Split, scaled
-from skipgate.evaluation import Images
 from skipgate.files import Problem, read_json, rounded
 from skipgate.nets import gates
-from skipgate.nets.bodies import Plan, build, shallow
 from skipgate.nets.network import parameter_count
 from skipgate.params import Params
 from skipgate.probes import PROBES, TIMED
@@ -26,11 +23,10 @@ from skipgate.reader import plain, read
 from skipgate.settings import Probes
 from skipgate.specs import Settings, digest_of, resolve
 from skipgate.streams import stream
-from skipgate.training.loop import begin, run_epoch
-from skipgate.training.schedules import milestones
+from skipgate.training.loop import begin, build_for, run_epoch
 
 TWIN_SEEDS = range(2)
-TWIN_IMAGES = 8
+TWIN_EXAMPLES = 8
 TWIN_BATCH = 5  # leaves a smaller last batch, as real data do
 NORM_DECIMALS = 6
 SAME = 0.00001
@@ -40,25 +36,25 @@ changes do not."""
 
 def specify(params: Params, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The contents of `specs/NET.json` and of `specs/probes/NET.json`."""
-    settings = _with_gate_defaults(resolve(params, name))
     net = params.nets[name]
+    settings = _with_gate_defaults(resolve(params, name))
     full = _structure(settings, f"params.nets.{name}")
     subject, trace = _twin(settings)
     trace = _settled(trace, name)
-    probing = params.probes[net.probes]
     train = {
         "net": name,
         "study": net.study,
         "dataset": net.data,
+        "seeds": net.seeds,
+        "stack": net.stack,
         **full,
         "behaviour": trace,
         "settings": plain(settings),
     }
     train["digest"] = _kept(settings, train) or digest_of(settings, full, trace)
-    return train, {
-        "net": name,
-        "digests": {kind: _probe_digest(kind, subject, probing) for kind in PROBES},
-    }
+    probing = params.probes[net.probes]
+    digests = {kind: _probe_digest(kind, subject, probing) for kind in probing.kinds}
+    return train, {"net": name, "settings": plain(probing), "digests": digests}
 
 
 def _probe_digest(kind: str, subject: Subject, settings: Probes) -> str:
@@ -96,9 +92,9 @@ def _with_gate_defaults(settings: Settings) -> Settings:
 
 
 def _structure(settings: Settings, path: str) -> dict[str, Any]:
-    """Parameter count and a digest of all shapes and sites of the full network, which is never filled."""
+    """Parameter count and a digest of all shapes and sites of the full network, never filled."""
     with torch.device("meta"):
-        network = build(settings.body, Plan(settings.T, settings.C, settings.data, 1, path))
+        network = build_for(settings, 1, path)
     shapes = [list(tensor.shape) for tensor in network.state_dict().values()]
     sites = [plain(block.site) for block in network.blocks]
     return {"parameters": parameter_count(network), "structure": digest_of(shapes, sites)}
@@ -107,25 +103,17 @@ def _structure(settings: Settings, path: str) -> dict[str, Any]:
 def _twin(settings: Settings) -> tuple[Subject, dict[str, Any]]:
     """Train the twin, and return it ready to be probed, with the trace of its training."""
     recipe = dataclasses.replace(settings.recipe, batch=TWIN_BATCH, evaluation_batch=TWIN_BATCH)
-    settings = dataclasses.replace(settings, body=shallow(settings.body), recipe=recipe)
-    split = _made_up(settings)
+    settings = dataclasses.replace(settings, body=settings.body.shallow(), recipe=recipe)
     state = begin(settings, TWIN_SEEDS, torch.device("cpu"), torch.float64)
-    for epoch in milestones(recipe):
+    split = state.task.made_up(TWIN_EXAMPLES, recipe, stream(0, "twin"))
+    milestones = recipe.schedule.milestones(recipe.epochs)
+    for epoch in milestones:
         run_epoch(state, split, epoch)
     # Rounded absolutely: the gradient of a bias before batch normalisation is 0 but for noise.
     norms = [round(float(p.detach().norm()), NORM_DECIMALS) for p in state.network.parameters()]
-    trace = rounded({**state.history, "milestones": milestones(recipe), "norms": norms})
-    return Subject(state.network, split.test, TWIN_BATCH, split.train), trace
-
-
-def _made_up(settings: Settings) -> Split:
-    """Random bytes as images, scaled as real ones are."""
-    data = settings.data
-    die = stream(0, "twin")
-    x = [torch.randint(data.top + 1, (TWIN_IMAGES, *data.shape), generator=die) for _ in range(2)]
-    y = [torch.randint(data.classes, (TWIN_IMAGES,), generator=die) for _ in range(2)]
-    images = scaled(x, data, settings.recipe.pixels, torch.float64)
-    return Split(*(Images(a, b) for a, b in zip(images, y, strict=True)))
+    trace = rounded({**state.history, "milestones": milestones, "norms": norms})
+    subject = Subject(state.network, split.test, TWIN_BATCH, state.task, split.train)
+    return subject, trace
 
 
 def _settled(trace: dict[str, Any], name: str) -> dict[str, Any]:

@@ -8,20 +8,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from skipgate.data.images import Split
-from skipgate.evaluation import Images
+from skipgate.data.examples import Split
+from skipgate.data.images import Images
 from skipgate.nets.bodies import Plan, build
 from skipgate.nets.surgery import closed, none_closed, one_closed
 from skipgate.nets.weights import initialise
 from skipgate.probes.subject import Subject
 from skipgate.probes.walk import with_closed
-from skipgate.settings import Augment, Body, Constant, Dataset, GateChoice, Mlp, Nadam, Recipe
+from skipgate.settings import Augment, Body, ConstantRate, Classify, GateChoice, Mlp, Nadam, Recipe
 from skipgate.specs import Settings
 from skipgate.streams import stream, streams
 from skipgate.training.device import keep_memory
 from skipgate.training.loop import begin, train_batches
 
-MNIST = Dataset("mnist", (1, 28, 28), 10, 255, 10000, "")
+MNIST = Classify("classify", (1, 28, 28), 10, 255, 10000, "")
 IMAGES = 60000
 BATCH = 128
 WIDTH = 50
@@ -71,9 +71,10 @@ class Times:
 
 def made_up_images() -> Images:
     """As many random images as MNIST has, so that a batch is gathered from as much memory."""
-    die = stream(0, "bench")
+    generator = stream(0, "bench")
     return Images(
-        torch.rand(IMAGES, 1, 28, 28, generator=die), torch.randint(10, (IMAGES,), generator=die)
+        torch.rand(IMAGES, 1, 28, 28, generator=generator),
+        torch.randint(10, (IMAGES,), generator=generator),
     )
 
 
@@ -87,8 +88,12 @@ def training(depth: int, seeds: int, images: Images, rounds: int) -> Times:
 
 
 def lesions(name: str, body: Body, seeds: int, images: Images, rounds: int) -> Times:
-    """Seconds for all single lesions: a whole forward pass for each, against `probes.walk`. Both must give the same errors."""
-    network = build(body, Plan(GateChoice("constant"), GateChoice("constant"), MNIST, seeds))
+    """Seconds for all single lesions: a whole forward pass for each, against `probes.walk`.
+
+    Both must give the same scores.
+    """
+    one = GateChoice("constant")
+    network = build(body, Plan(one, one, MNIST.shape, MNIST.outputs, seeds))
     initialise(network, body.init, streams(range(seeds), "init"))
     subject = Subject(network.eval(), images, 500)
     masks = [none_closed(network), *(one_closed(network, i) for i in range(len(network.blocks)))]
@@ -98,11 +103,11 @@ def lesions(name: str, body: Body, seeds: int, images: Images, rounds: int) -> T
         errors = []
         for mask in masks:
             with closed(network, mask):
-                errors.append(subject.errors())
+                errors.append(subject.scores())
         found["naive"] = errors
 
     def shared() -> None:
-        found["shared"] = subject.errors_of([with_closed(mask) for mask in masks])
+        found["shared"] = subject.scores_of([with_closed(mask) for mask in masks])
 
     plain, ours = _alternating([naive, shared], rounds)
     if found["naive"] != found["shared"]:
@@ -128,10 +133,10 @@ def _plain_steps(depth: int, images: Images) -> Callable[[], None]:
     network = PlainLoopNet(depth, WIDTH, images.x[0].numel(), MNIST.classes)
     optimiser = torch.optim.NAdam(network.parameters(), 0.002)
     x = images.x.flatten(1)
-    die = stream(0, "order")
+    generator = stream(0, "order")
 
     def steps() -> None:
-        for chosen in torch.randperm(IMAGES, generator=die)[: STEPS * BATCH].split(BATCH):
+        for chosen in torch.randperm(IMAGES, generator=generator)[: STEPS * BATCH].split(BATCH):
             optimiser.zero_grad()
             F.cross_entropy(network(x[chosen]), images.y[chosen]).backward()
             optimiser.step()
@@ -140,15 +145,15 @@ def _plain_steps(depth: int, images: Images) -> Callable[[], None]:
 
 
 def _stacked_steps(depth: int, seeds: int, images: Images) -> Callable[[], None]:
-    recipe = Recipe(1, BATCH, Nadam("nadam"), Constant("constant"), augment=Augment())
+    recipe = Recipe(1, BATCH, Nadam("nadam"), ConstantRate("constant"), augment=Augment())
     settings = Settings(
-        MNIST, Mlp("mlp", depth, WIDTH), recipe, GateChoice("scalar"), GateChoice("constant"), seeds
+        MNIST, Mlp("mlp", depth, WIDTH), recipe, GateChoice("scalar"), GateChoice("constant")
     )
     state = begin(settings, range(seeds), torch.device("cpu"))
     split = Split(images, images)
 
     def steps() -> None:
-        train_batches(state, split, epoch=0, most=STEPS)
+        train_batches(state, split, most=STEPS)
 
     return steps
 

@@ -1,10 +1,11 @@
-"""What `dvc.lock` records of the files that stages wrote: the proof that nobody has edited them since."""
+"""What `dvc.lock` records of what stages wrote: the proof that nobody has edited it since."""
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
-from skipgate.files import Problem, read_yaml
+from skipgate.files import TEMPORARY, Problem, read_yaml
 
 LOCK = Path("dvc.lock")
 
@@ -18,17 +19,33 @@ def written() -> dict[Path, tuple[str, str]]:
             for s, record in stages.items()
             for o in record.get("outs", ())
         }
-    except (
-        AttributeError,
-        KeyError,
-        TypeError,
-    ) as problem:  # DVC does not write the file in one go
+    except (AttributeError, KeyError, TypeError) as problem:
+        # DVC does not write the file in one go.
         remedy = "let a running dvc come to its end, or restore it with git"
         raise Problem(f"{LOCK} is cut off or damaged; {remedy}") from problem
 
 
-def md5(file: Path) -> str:
-    """The hash that DVC uses; empty for a file that is not there."""
-    if not file.exists():
+def is_as_written(path: Path) -> bool:
+    """Whether a file or folder is there, and what the stage that wrote it left."""
+    recorded = written().get(path)
+    return recorded is not None and path.exists() and md5(path) == recorded[1]
+
+
+def md5(path: Path) -> str:
+    """The hash that DVC uses for a file or a folder; empty for what is not there."""
+    if not path.exists():
         return ""
-    return hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest()
+    if path.is_file():
+        return _md5(path.read_bytes())
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    listed = [
+        {"md5": md5(file), "relpath": file.relative_to(path).as_posix()}
+        for file in files
+        if not file.name.startswith(TEMPORARY)
+    ]
+    listed.sort(key=lambda entry: entry["relpath"])
+    return _md5(json.dumps(listed, sort_keys=True).encode()) + ".dir"
+
+
+def _md5(content: bytes) -> str:
+    return hashlib.md5(content, usedforsecurity=False).hexdigest()

@@ -1,37 +1,39 @@
 """`params.yaml` as a whole: what is in it, and that its parts refer to each other."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from skipgate import paths
 from skipgate.files import Problem, read_yaml
 from skipgate.reader import nearest, positive, read
-from skipgate.settings import Body, Dataset, GateChoice, Probes, Recipe
+from skipgate.settings import Body, GateChoice, Measure, Probes, Recipe, Source, TaskSettings
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
 class Net:
-    """One row of a study: a body with a pair of gates, trained by a recipe over `seeds` seeds."""
+    """A body with a pair of gates, trained by a recipe over `seeds` seeds."""
 
     study: str
     data: str
     body: str
     recipe: str
-    T: GateChoice
-    C: GateChoice
     seeds: int
+    T: GateChoice = field(default_factory=lambda: GateChoice("constant"))
+    C: GateChoice = field(default_factory=lambda: GateChoice("constant"))
     probes: str = "usual"
+    stack: int = 5
+    """How many seeds are trained side by side; it decides last bits, not what a net is."""
 
     def __post_init__(self) -> None:
-        positive(seeds=self.seeds)
+        positive(seeds=self.seeds, stack=self.stack)
 
 
 @dataclass(frozen=True)
-class Study:
+class StudySettings:
     """A group of nets reported on one page."""
 
     title: str
@@ -41,42 +43,81 @@ class Study:
     """Which epoch a number is read at; the papers name none."""
     deviation: str = ""
     """Why its numbers are not comparable with the papers'; empty if they are."""
+    defaults: dict[str, Any] = field(default_factory=dict)
+    """What its nets have, unless their own line says otherwise."""
 
 
 @dataclass(frozen=True)
 class Params:
     """The whole file."""
 
-    data: dict[str, Dataset]
+    data: dict[str, TaskSettings]
+    sources: dict[str, Source]
     recipes: dict[str, Recipe]
     bodies: dict[str, Body]
-    nets: dict[str, Net]
     probes: dict[str, Probes]
-    studies: dict[str, Study]
+    studies: dict[str, StudySettings]
+    nets: dict[str, Net]
 
     def nets_of(self, study: str) -> dict[str, Net]:
         """The nets of one study, in the file's order."""
         return {name: net for name, net in self.nets.items() if net.study == study}
 
+    def measure_of(self, study: str) -> Measure:
+        """What the nets of a study are judged by."""
+        return next(self.data[net.data].measure for net in self.nets_of(study).values())
+
 
 def load(file: Path = paths.PARAMS) -> Params:
     """Read `params.yaml`; whatever does not fit is refused by its path."""
-    params: Params = read(Params, read_yaml(file), file.stem)
+    raw = read_yaml(file)
+    if isinstance(raw, dict):
+        raw = {**raw, "nets": _expanded(raw)}
+    params: Params = read(Params, raw, file.stem)
     _check_names(params)
+    _check_nets(params)
     return params
 
 
+def _expanded(raw: dict[str, Any]) -> Any:
+    """Every net by its name, with its study and the defaults of that study filled in."""
+    by_study = raw.get("nets")
+    studies = raw.get("studies")
+    if not isinstance(by_study, dict) or not isinstance(studies, dict):
+        return by_study
+    found: dict[str, Any] = {}
+    for study, nets in by_study.items():
+        if study not in studies:
+            raise Problem(f"params.nets: there is no study '{study}'; {nearest(study, studies)}")
+        if not isinstance(nets, dict):
+            raise Problem(f"params.nets.{study}: expected keys and values, found {nets!r}")
+        settings = studies[study]
+        defaults = settings.get("defaults", {}) if isinstance(settings, dict) else {}
+        for name, net in nets.items():
+            if name in found:
+                raise Problem(f"params.nets.{study}: the net '{name}' stands twice; rename one")
+            own = net if isinstance(net, dict) else {"body": net}
+            found[name] = {**defaults, **own, "study": study}
+    return found
+
+
 def _check_names(params: Params) -> None:
-    """Names become file names and words of a command, so they are plain; references must lead somewhere."""
+    """Names become file names and words of a command, so they are plain."""
     for section in ("data", "recipes", "bodies", "nets", "probes", "studies"):
         for name in getattr(params, section):
             if not isinstance(name, str) or not NAME.fullmatch(name):
                 raise Problem(
-                    f"params.{section}: the name {name!r} must be of small letters, digits and single hyphens"
+                    f"params.{section}: the name {name!r} must be of small letters, digits and "
+                    "single hyphens"
                 )
+
+
+def _check_nets(params: Params) -> None:
+    """References must lead somewhere, and what a net is made of must go together."""
+    for name in params.data.keys() - params.sources.keys():
+        raise Problem(f"params.sources: the data set '{name}' has no source; add it")
     for name, net in params.nets.items():
         for key, known in (
-            ("study", params.studies),
             ("data", params.data),
             ("body", params.bodies),
             ("recipe", params.recipes),
@@ -87,3 +128,14 @@ def _check_names(params: Params) -> None:
                 raise Problem(
                     f"params.nets.{name}.{key}: there is no '{word}'; {nearest(word, known)}"
                 )
+        schedule = params.recipes[net.recipe].schedule
+        if schedule.by_seed and net.stack > 1:
+            raise Problem(
+                f"params.nets.{name}: the schedule '{schedule.kind}' looks at a seed's own "
+                "results, which seeds in one stack do not share; set stack: 1"
+            )
+        if params.data[net.data].measure.key != params.measure_of(net.study).key:
+            raise Problem(
+                f"params.nets.{name}: the study '{net.study}' is judged by "
+                f"{params.measure_of(net.study).label}; put this net into another study"
+            )

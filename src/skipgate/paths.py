@@ -10,7 +10,8 @@ REPORTS = Path("reports")
 RESULTS = Path("results")
 SPECS = Path("specs")
 PROBE_SPECS = SPECS / "probes"
-CHECKED = SPECS / "checked.txt"
+STAGES = SPECS / "stages.yaml"
+"""What `dvc.yaml` loops over."""
 
 
 def data_folder(name: str) -> Path:
@@ -34,13 +35,14 @@ def probe_spec_file(net: str) -> Path:
 
 
 def model_file(study: str, net: str) -> Path:
-    """Trained weights of all seeds of a net; in DVC's cache, not in git."""
+    """Trained weights of a net's seeds; in DVC's cache, not in git."""
     return Path("models") / study / f"{net}.pt"
 
 
 def result_file(study: str, net: str, kind: str) -> Path:
     """One small result, in git: `train`, `run` (provenance) or the name of a probe."""
-    return RESULTS / study / f"{net}.{kind}.json"
+    folder = RESULTS / study / net
+    return (folder if kind in ("train", "run") else folder / "probes") / f"{kind}.json"
 
 
 def theory_file(name: str) -> Path:

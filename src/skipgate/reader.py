@@ -2,10 +2,13 @@
 
 import dataclasses
 import difflib
+import importlib
 import types
 import typing
+from abc import ABC
 from collections.abc import Iterable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 from skipgate.files import Problem
 
@@ -38,13 +41,10 @@ def read(kind: Any, value: Any, path: str) -> Any:
     origin = typing.get_origin(kind)
     if hasattr(kind, "from_plain"):
         return kind.from_plain(value, path)
+    if kind is Any:
+        return value
     if dataclasses.is_dataclass(kind):
-        fields = {field.name: field for field in dataclasses.fields(kind)}
-        required = {name for name, field in fields.items() if _no_default(field)}
-        hints = typing.get_type_hints(kind)
-        return construct(
-            kind, {name: hints[name] for name in fields}, required, _mapping(value, path), path
-        )
+        return fields_of(kind, value, path)
     if origin is typing.Literal:
         return _literal(kind, value, path)
     if origin is tuple:
@@ -58,6 +58,55 @@ def read(kind: Any, value: Any, path: str) -> Any:
     if origin in (types.UnionType, typing.Union):
         return _union(typing.get_args(kind), value, path)
     return _plain(kind, value, path)
+
+
+def fields_of(kind: Any, value: Any, path: str) -> Any:
+    """A dataclass from the mapping of its fields."""
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    required = {name for name, field in fields.items() if _no_default(field)}
+    hints = typing.get_type_hints(kind)
+    return construct(
+        kind, {name: hints[name] for name in fields}, required, _mapping(value, path), path
+    )
+
+
+class Chosen(ABC):
+    """Something that `kind` chooses: the word is the name of the file that defines it."""
+
+    folder: ClassVar[str]
+    """The package with one file per kind."""
+
+    @classmethod
+    def from_plain(cls, value: Any, path: str) -> Self:
+        """Read `{kind: WORD, ...}` as the class in the file WORD."""
+        word = _mapping(value, path).get("kind")
+        package = importlib.import_module(cls.folder)
+        known = words_in(Path(next(iter(package.__path__))))
+        if not isinstance(word, str) or word not in known:
+            raise Problem(f"{path}.kind: {word!r} is not known; {nearest(str(word), known)}")
+        made: Self = fields_of(class_in(f"{cls.folder}.{word}", cls), value, path)
+        return made
+
+
+def words_in(folder: Path) -> list[str]:
+    """The names of a folder's Python files: the words that `params.yaml` may use."""
+    return sorted(file.stem for file in folder.glob("*.py") if file.stem != "__init__")
+
+
+def class_in(module_name: str, parent: type) -> Any:
+    """The one class of a kind that a module defines."""
+    module = importlib.import_module(module_name)
+    found = [
+        c
+        for c in vars(module).values()
+        if isinstance(c, type) and issubclass(c, parent) and c.__module__ == module.__name__
+    ]
+    if len(found) != 1:
+        file = Path(str(module.__file__)).name
+        raise Problem(
+            f"{file} defines {len(found)} classes of {parent.__name__}; one file holds one"
+        )
+    return found[0]
 
 
 def construct(

@@ -1,6 +1,7 @@
-"""The resolved settings of a net, as written to and read from `specs/NET.json`. No torch: reports read them too."""
+"""The resolved settings of a net, as `specs/NET.json` has them. No torch: reports read them too."""
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,24 +9,23 @@ from skipgate import paths
 from skipgate.files import Problem, read_json, sha256
 from skipgate.params import Params
 from skipgate.reader import nearest, plain, read
-from skipgate.settings import Body, Dataset, GateChoice, Recipe
+from skipgate.settings import Body, GateChoice, Measure, Probes, Recipe, TaskSettings
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All that decides a training, with every default filled in."""
+    """All that decides what a seed's training does, with every default filled in."""
 
-    data: Dataset
+    data: TaskSettings
     body: Body
     recipe: Recipe
     T: GateChoice
     C: GateChoice
-    seeds: int
 
 
 @dataclass(frozen=True)
 class Spec:
-    """One net to train: its settings, and the digest that names its behaviour."""
+    """One net: its settings, the digest that names its behaviour, and how many seeds it has."""
 
     net: str
     study: str
@@ -33,6 +33,22 @@ class Spec:
     settings: Settings
     parameters: int
     digest: str
+    seeds: int
+    stack: int = 5
+
+    @property
+    def measure(self) -> Measure:
+        """What the net is judged by."""
+        return self.settings.data.measure
+
+
+@dataclass(frozen=True)
+class ProbeSpec:
+    """What decides the probing of a net, given its weights."""
+
+    settings: Probes
+    digests: dict[str, str]
+    """By probe: how it is set, and what it finds in the twin."""
 
 
 def resolve(params: Params, name: str) -> Settings:
@@ -40,14 +56,8 @@ def resolve(params: Params, name: str) -> Settings:
     if name not in params.nets:
         raise Problem(f"params.yaml has no net '{name}'; {nearest(name, params.nets)}")
     net = params.nets[name]
-    return Settings(
-        params.data[net.data],
-        params.bodies[net.body],
-        params.recipes[net.recipe],
-        net.T,
-        net.C,
-        net.seeds,
-    )
+    data = params.data[net.data]
+    return Settings(data, params.bodies[net.body], params.recipes[net.recipe], net.T, net.C)
 
 
 def digest_of(*parts: Any) -> str:
@@ -55,23 +65,49 @@ def digest_of(*parts: Any) -> str:
     return sha256(json.dumps([plain(part) for part in parts], sort_keys=True).encode())[:16]
 
 
+def pieces(seeds: Sequence[int], stack: int) -> Iterator[tuple[int, ...]]:
+    """The seeds cut at multiples of `stack`, so that whoever trains them cuts them alike."""
+    for chunk in sorted({seed // stack for seed in seeds}):
+        yield tuple(seed for seed in seeds if seed // stack == chunk)
+
+
+def told(seeds: Sequence[int]) -> str:
+    """Seeds in words: "seed 5", "seeds 0 to 4"."""
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    if list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
+        return f"seeds {seeds[0]} to {seeds[-1]}"
+    return f"seeds {', '.join(map(str, seeds))}"
+
+
 def load(net: str) -> Spec:
     """Read a written spec."""
     file = paths.spec_file(net)
     value = read_json(file, "run: dvc repro specify")
     try:
-        settings = read(Settings, value["settings"], f"{file}: settings")
         return Spec(
-            net, value["study"], value["dataset"], settings, value["parameters"], value["digest"]
+            net,
+            value["study"],
+            value["dataset"],
+            read(Settings, value["settings"], f"{file}: settings"),
+            value["parameters"],
+            value["digest"],
+            value["seeds"],
+            value["stack"],
         )
     except (KeyError, TypeError) as error:
         raise Problem(f"{file} lacks {error}; run: dvc repro -f -s specify") from error
 
 
-def probe_digests(net: str) -> dict[str, str]:
-    """What decides each probe's result, given the trained weights."""
+def load_probing(net: str) -> ProbeSpec:
+    """Read a written spec of the net's probes."""
     file = paths.probe_spec_file(net)
+    found: ProbeSpec = read(ProbeSpec, _without_name(file), str(file))
+    return found
+
+
+def _without_name(file: Any) -> dict[str, Any]:
     value = read_json(file, "run: dvc repro specify")
-    if not isinstance(value, dict) or not isinstance(value.get("digests"), dict):
-        raise Problem(f"{file} lacks 'digests'; run: dvc repro -f -s specify")
-    return dict(value["digests"])
+    if not isinstance(value, dict):
+        raise Problem(f"{file} is no spec; run: dvc repro -f -s specify")
+    return {key: item for key, item in value.items() if key != "net"}

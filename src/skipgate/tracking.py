@@ -21,7 +21,8 @@ from skipgate.files import sha256
 from skipgate.reader import flat, plain
 from skipgate.reporting.figures import draw_net
 from skipgate.results.names import family, size
-from skipgate.results.store import KINDS, Result, Study
+from skipgate.results.store import Result, StudyResults
+from skipgate.specs import told
 
 URI = "sqlite:///mlflow.db"
 ARTIFACTS = Path("mlruns")
@@ -53,25 +54,29 @@ def connect(folder: Path) -> MlflowClient:
     return MlflowClient(uri)
 
 
-def sync(client: MlflowClient, study: Study) -> dict[str, int]:
+def sync(client: MlflowClient, study: StudyResults) -> dict[str, int]:
     """Bring one study's runs up to date; runs whose content is there already are left alone."""
     experiment = _experiment(client, study.name)
     known = {run.data.tags[KEY]: run for run in _runs(client, experiment) if KEY in run.data.tags}
     counts = {"written": 0, "unchanged": 0}
-    for index, (net, result) in enumerate(study.results.items()):
+    for index, (net, result) in enumerate(study.having("train", "run").items()):
         content = _content(result)
         colour = to_hex(COLOURS(index % COLOURS.N))
         parent = _upsert(client, experiment, _parent(net, result, content, colour), known, counts)
         parent = parent or known[_key(result)]
-        for replica in range(result.spec.settings.seeds):
-            _upsert(
-                client,
-                experiment,
-                _child(net, result, content, (replica, parent.info.run_id)),
-                known,
-                counts,
-            )
+        for seed in range(result.spec.seeds):
+            child = _child(result, seed, content, parent.info.run_id)
+            _upsert(client, experiment, child, known, counts)
+        _drop_others(client, result, known)
     return counts
+
+
+def _drop_others(client: MlflowClient, result: Result, known: dict[str, Run]) -> None:
+    """Remove runs of seeds that the net has no more."""
+    keys = {_key(result, seed) for seed in range(result.spec.seeds)}
+    for key, run in known.items():
+        if key.startswith(f"{_key(result)}/") and key not in keys:
+            client.delete_run(run.info.run_id)
 
 
 def runs_of(folder: Path, net: str, digest: str) -> list[str]:
@@ -116,10 +121,6 @@ def _key(result: Result, seed: int | None = None) -> str:
     return f"{result.spec.net}/{result.spec.digest}" + ("" if seed is None else f"/{seed}")
 
 
-def _seconds(result: Result) -> float:
-    return float(result.parts["run"]["seconds"])
-
-
 def _content(result: Result) -> str:
     """Changes when any of the net's result files does."""
     return sha256(json.dumps(result.parts, sort_keys=True).encode())[:16]
@@ -127,49 +128,49 @@ def _content(result: Result) -> str:
 
 def _parent(net: str, result: Result, content: str, colour: str) -> Entry:
     """The net as a whole: means over seeds, all settings, provenance."""
-    provenance = {
-        f"provenance.{k}": str(v)
-        for k, v in result.parts["run"].items()
-        if k not in ("net", "digest")
-    }
     tags = {
-        CONTENT: content,
-        "family": family(result.spec),
-        "size": size(result.spec),
+        **_tags(result, content),
         "digest": result.spec.digest,
+        "mlflow.runColor": colour,  # MLflow would choose by chance, and often the same one twice
     }
-    tags["mlflow.runColor"] = colour  # MLflow would choose by chance, and often the same one twice
-    curves = {m: _means(result.curve(m)) for m in result.parts["train"]["metrics"]}
+    for run in result.runs:
+        where = "" if len(result.runs) == 1 else f" ({told(run['seeds'])})"
+        tags |= {f"provenance.{key}{where}": str(value) for key, value in run.items()}
     return Entry(
         _key(result),
         net,
-        {**tags, **provenance},
+        tags,
         {k: str(v) for k, v in flat(plain(result.spec.settings)).items()},
-        curves,
-        _seconds(result),
+        {metric: _means(result.curve(metric)) for metric in result.part("train")["metrics"]},
+        result.seconds,
         result,
     )
 
 
-def _child(net: str, result: Result, content: str, place: tuple[int, str]) -> Entry:
+def _child(result: Result, seed: int, content: str, parent: str) -> Entry:
     """One seed of a net."""
-    index, parent = place
-    seed = result.parts["train"]["seeds"][index]
-    tags = {
-        CONTENT: content,
-        "mlflow.parentRunId": parent,
-        "family": family(result.spec),
-        "size": size(result.spec),
-    }
-    curves = {m: result.curve(m)[index] for m in result.parts["train"]["metrics"]}
+    run = next(run for run in result.runs if seed in run["seeds"])
     return Entry(
         _key(result, seed),
-        f"{net} seed {seed}",
-        tags,
+        f"{result.spec.net} seed {seed}",
+        {**_tags(result, content), "mlflow.parentRunId": parent},
         {"seed": str(seed)},
-        curves,
-        _seconds(result),
+        {metric: result.curve(metric)[seed] for metric in result.part("train")["metrics"]},
+        run["seconds"],
     )
+
+
+def _tags(result: Result, content: str) -> dict[str, str]:
+    """What all runs of a net are found by, and how to read their main metric."""
+    measure = result.measure
+    return {
+        CONTENT: content,
+        "family": family(result.spec),
+        "size": size(result.spec),
+        "measure": measure.key,
+        "measure.unit": measure.unit,
+        "measure.direction": "lower is better" if measure.lower_is_better else "higher is better",
+    }
 
 
 def _upsert(
@@ -217,14 +218,13 @@ def _upsert(
 
 def _attach(client: MlflowClient, run_id: str, result: Result) -> None:
     """The net's result files and its figure."""
-    for kind in KINDS:
-        client.log_artifact(
-            run_id, str(paths.result_file(result.spec.study, result.spec.net, kind)), "results"
-        )
+    for kind in result.parts:
+        file = paths.result_file(result.spec.study, result.spec.net, kind)
+        client.log_artifact(run_id, str(file), "results")
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "net.png"
-        draw_net(result, file)
-        client.log_artifact(run_id, str(file), "figures")
+        picture = Path(folder) / "net.png"
+        draw_net(result, picture)
+        client.log_artifact(run_id, str(picture), "figures")
 
 
 def _means(columns: list[list[float | None]]) -> list[float | None]:

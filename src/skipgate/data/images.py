@@ -1,27 +1,54 @@
-"""Loading images as tensors, with the recipe's scaling of pixels."""
+"""Labelled images as examples: scaling, batches and augmentation."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from skipgate.data.sources import NAMES
-from skipgate.evaluation import Images
+from skipgate.data.examples import Batch, Examples, Split, Streams
 from skipgate.files import Problem
-from skipgate.settings import Dataset, Pixels
+from skipgate.settings import Augment, Pixels, Recipe
+
+NAMES = ("train_images", "train_labels", "test_images", "test_labels")
+"""The arrays of a data set of images."""
 
 
 @dataclass(frozen=True)
-class Split:
-    """What is trained on and what is tested on."""
+class Images(Examples):
+    """Images (image, channel, height, width), ready for a network, with their labels."""
 
-    train: Images
-    test: Images
+    x: Tensor
+    y: Tensor
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def first(self, count: int) -> "Images":
+        return Images(self.x[: count or None], self.y[: count or None])
+
+    def in_turn(self, size: int) -> Iterator[Batch]:
+        yield from zip(self.x.split(size), self.y.split(size), strict=True)
+
+    def epoch(self, recipe: Recipe, streams: Streams) -> Iterator[Batch]:
+        """The last batch may be smaller; none is left out."""
+        orders = [torch.randperm(len(self), generator=g) for g in streams("order")]
+        generators = streams("augment")
+        for chosen in torch.stack(orders).split(recipe.batch, dim=1):
+            index = chosen.to(self.y.device)
+            # Twice as fast as self.x[index].
+            x = self.x.index_select(0, index.flatten()).unflatten(0, index.shape)
+            yield augmented(x, recipe.augment, generators), self.y[index]
+
+    @property
+    def device(self) -> torch.device:
+        return self.y.device
 
 
-def load(folder: Path, dataset: Dataset, pixels: Pixels, device: torch.device) -> Split:
+def load(folder: Path, top: int, pixels: Pixels, device: torch.device) -> Split:
     """Read a fetched data set and scale it."""
     arrays = []
     for name in NAMES:
@@ -29,23 +56,25 @@ def load(folder: Path, dataset: Dataset, pixels: Pixels, device: torch.device) -
             arrays.append(torch.from_numpy(np.load(folder / f"{name}.npy")))
         except (OSError, ValueError, EOFError) as error:
             raise Problem(
-                f"{folder / name}.npy is missing or damaged; run: dvc repro -f -s fetch@{folder.name}"
+                f"{folder / name}.npy is missing or damaged; "
+                f"run: dvc repro -f -s fetch@{folder.name}"
             ) from error
     train_x, train_y, test_x, test_y = arrays
-    x = scaled([train_x, test_x], dataset, pixels, torch.float32)
-    y = [train_y.long(), test_y.long()]
-    return Split(*(Images(a.to(device), b.to(device)) for a, b in zip(x, y, strict=True)))
+    train, test = scaled([train_x, test_x], top, pixels, torch.float32)
+    return Split(
+        Images(train.to(device), train_y.long().to(device)),
+        Images(test.to(device), test_y.long().to(device)),
+    )
 
 
-def scaled(
-    images: list[Tensor], dataset: Dataset, pixels: Pixels, dtype: torch.dtype
-) -> list[Tensor]:
-    """Bytes to numbers; what to subtract and to divide by comes from the first of `images`, the training set.
+def scaled(images: list[Tensor], top: int, pixels: Pixels, dtype: torch.dtype) -> list[Tensor]:
+    """Bytes to numbers, by what the first of `images`, the training set, has.
 
-    unit: divided by the largest value. centred: moreover less the mean image, pixel by pixel, as He et al. do.
-    standardised: less each channel's mean, divided by its standard deviation, as Zagoruyko and Komodakis do.
+    unit: divided by the largest value, `top`. centred: moreover less the mean image, pixel by
+    pixel, as He et al. do. standardised: less each channel's mean, divided by its standard
+    deviation, as Zagoruyko and Komodakis do.
     """
-    unit = [x.to(dtype) / dataset.top for x in images]
+    unit = [x.to(dtype) / top for x in images]
     if pixels == "unit":
         return unit
     train = unit[0]
@@ -54,3 +83,26 @@ def scaled(
     mean = train.mean((0, 2, 3), keepdim=True)
     deviation = train.std((0, 2, 3), keepdim=True)
     return [(x - mean) / deviation for x in unit]
+
+
+def augmented(x: Tensor, augment: Augment, generators: Sequence[torch.Generator]) -> Tensor:
+    """Crops and flips of (replica, batch, ...) images, each replica by its own generator."""
+    if augment.pad:
+        replicas = zip(x, generators, strict=True)
+        x = torch.stack([_cropped(images, augment.pad, g) for images, g in replicas])
+    if augment.flip:
+        draws = [torch.rand(x.shape[1], generator=g) < 0.5 for g in generators]
+        turned = torch.stack(draws).to(x.device)
+        x = torch.where(turned.view(*turned.shape, 1, 1, 1), x.flip(-1), x)
+    return x
+
+
+def _cropped(x: Tensor, pad: int, generator: torch.Generator) -> Tensor:
+    """A random window of the original size out of each zero-padded image."""
+    count, _, height, width = x.shape
+    shifts = torch.randint(2 * pad + 1, (2, count), generator=generator).to(x.device)
+    rows = shifts[0].view(-1, 1) + torch.arange(height, device=x.device)
+    columns = shifts[1].view(-1, 1) + torch.arange(width, device=x.device)
+    image = torch.arange(count, device=x.device).view(-1, 1, 1)
+    padded = F.pad(x, (pad, pad, pad, pad)).permute(0, 2, 3, 1)
+    return padded[image, rows.unsqueeze(2), columns.unsqueeze(1)].permute(0, 3, 1, 2)

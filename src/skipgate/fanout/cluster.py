@@ -12,14 +12,13 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import skipgate
-from skipgate.data.sources import fetch
+from skipgate.data.fetching import fetch
 from skipgate.fanout.board import Board
 from skipgate.fanout.plan import Task
 from skipgate.files import Problem
-from skipgate.progress import latest
-from skipgate.specs import Spec
+from skipgate.progress import History, latest
 from skipgate.training.job import obtain
-from skipgate.training.vault import Vault, key_of
+from skipgate.training.vault import MANIFEST, Vault, key_of
 
 RETRIES = 3
 POLL = 0.5
@@ -27,52 +26,56 @@ SECONDS = 5.0
 NOBODY = "no Ray cluster answers at {}; start one with: ray start --head"
 
 
+Files = dict[int, dict[str, bytes]]
+"""What the training of each seed left."""
+
+
 class News:
-    """What the nets report from their machines; an actor beside the driver."""
+    """What tasks report from their machines; an actor beside the driver."""
 
     def __init__(self) -> None:
         self.latest: dict[str, dict[str, float]] = {}
 
-    def tell(self, net: str, now: dict[str, float]) -> None:
-        """A net has finished an epoch."""
-        self.latest[net] = now
+    def tell(self, name: str, now: dict[str, float]) -> None:
+        """A task has finished an epoch."""
+        self.latest[name] = now
 
     def read(self) -> dict[str, dict[str, float]]:
-        """The last word of every net."""
+        """The last word of every task."""
         return self.latest
 
 
-def work(spec: Spec, shared: tuple[str, str], news: Any) -> dict[str, bytes] | None:
+def work(task: Task, shared: tuple[str, str], news: Any) -> Files | None:
     """Train on whatever machine this is; None says that the files are in the vault already.
 
-    Where the driver's vault can be seen from here, the training is kept and resumed there;
-    elsewhere a vault of this machine serves, and the files travel back.
+    Where the driver's vault can be seen from here, seeds are kept and resumed there; elsewhere a
+    vault of this machine serves, and the files travel back.
     """
     vault_folder = Path(shared[0])
-    marker = shared[1]
     here = Path(tempfile.gettempdir()) / "skipgate"
-    seen = (vault_folder / marker).exists()
+    seen = (vault_folder / shared[1]).exists()
     vault = Vault(vault_folder if seen else here / "vault")
-    entry = obtain(
-        spec, _data(spec, here), vault, lambda history: news.tell.remote(spec.net, latest(history))
-    )
-    return (
-        None
-        if seen
-        else {
-            file.name: file.read_bytes() for file in entry.iterdir() if file.name != "manifest.json"
-        }
-    )
+
+    def tell(_: Sequence[int], history: History) -> None:
+        news.tell.remote(task.name, latest(task.spec.measure.key, history))
+
+    obtain(task.spec, task.seeds, _data(task, here), vault, tell)
+    return None if seen else {seed: _files(vault, task, seed) for seed in task.seeds}
 
 
-def _data(spec: Spec, here: Path) -> Path:
-    """The data set, fetched once a machine."""
-    data = spec.settings.data
+def _files(vault: Vault, task: Task, seed: int) -> dict[str, bytes]:
+    entry = vault.root / key_of(task.spec, seed)
+    return {file.name: file.read_bytes() for file in entry.iterdir() if file.name != MANIFEST}
+
+
+def _data(task: Task, here: Path) -> Path:
+    """The data set, fetched once per machine."""
+    content = task.spec.settings.data
     store = Vault(here / "data")
-    folder = store.root / data.sha256
-    with store.lock(data.sha256):
+    folder = store.root / content.sha256
+    with store.lock(content.sha256):
         if not (folder / "whole").exists():
-            fetch(spec.dataset, data, folder)
+            fetch(task.spec.dataset, content, task.source, folder)
             (folder / "whole").touch()
     return folder
 
@@ -83,9 +86,8 @@ def run(tasks: Sequence[Task], address: str | None, vault: Vault, board: Board) 
     marker = vault.root / f".shared-{uuid.uuid4().hex}"
     if address:
         _knock(address)
-    code = {
-        "py_modules": [str(Path(skipgate.__file__).parent)]
-    }  # every machine runs the driver's code
+    # Every machine runs the driver's code.
+    code = {"py_modules": [str(Path(skipgate.__file__).parent)]}
     try:
         ray.init(
             address=address or "auto",
@@ -123,18 +125,18 @@ def _drive(tasks: Sequence[Task], shared: tuple[str, str], vault: Vault, board: 
             "num_gpus": gpus,
             "max_retries": RETRIES,
         }
-        pending[ray.remote(work).options(**options).remote(task.spec, shared, news)] = task.spec
+        pending[ray.remote(work).options(**options).remote(task, shared, news)] = task
     while pending:
         done, _ = ray.wait(list(pending), timeout=POLL)
-        for net, now in ray.get(news.read.remote()).items():
-            if net in {spec.net for spec in pending.values()}:
-                board.moved(net, int(now["epoch"]), now["error"])
+        for name, now in ray.get(news.read.remote()).items():
+            if name in {task.name for task in pending.values()}:
+                board.moved(name, int(now["epoch"]), now["value"])
         for reference in done:
-            spec = pending.pop(reference)
-            board.finished(spec.net, _collect(reference, spec, vault))
+            task = pending.pop(reference)
+            board.finished(task.name, _collect(reference, task, vault))
 
 
-def _collect(reference: Any, spec: Spec, vault: Vault) -> str | None:
+def _collect(reference: Any, task: Task, vault: Vault) -> str | None:
     """Keep what a task brought; otherwise say why it brought nothing."""
     try:
         files = ray.get(reference)
@@ -142,7 +144,6 @@ def _collect(reference: Any, spec: Spec, vault: Vault) -> str | None:
         return str(error.cause) if error.cause else "it failed on its machine"
     except RayError as error:
         return f"its machine was lost {RETRIES + 1} times ({type(error).__name__})"
-    if files is not None:
-        with vault.lock(key_of(spec)):
-            vault.put(key_of(spec), files)
+    for seed, content in (files or {}).items():
+        vault.put(key_of(task.spec, seed), content)
     return None

@@ -1,23 +1,37 @@
-"""Which nets of a study have to be trained."""
+"""Which seeds of a study's nets have to be trained, in pieces that can be handed out."""
 
 import json
 import subprocess
 from dataclasses import dataclass
 
-from skipgate import paths, specs
-from skipgate.files import Problem, read_json
+from skipgate import specs, stages
+from skipgate.files import Problem
 from skipgate.params import Params
+from skipgate.progress import took
 from skipgate.reader import nearest
-from skipgate.specs import Spec
-from skipgate.training.vault import Vault, key_of
+from skipgate.settings import Source
+from skipgate.specs import Spec, pieces, told
+from skipgate.training import harvest
+from skipgate.training.vault import Vault
+
+LOCKED = "Unable to acquire lock"
 
 
 @dataclass(frozen=True)
 class Task:
-    """A net to train, and how long that is likely to take."""
+    """Seeds of a net to train side by side, and how long that is likely to take."""
 
     spec: Spec
+    seeds: tuple[int, ...]
     seconds: float
+    source: Source
+    """Where another machine may have the data."""
+
+    @property
+    def name(self) -> str:
+        """The net, and which of its seeds if not all."""
+        whole = len(self.seeds) == self.spec.seeds
+        return self.spec.net if whole else f"{self.spec.net} {told(self.seeds)}"
 
 
 def study_of(params: Params, target: str) -> str:
@@ -33,32 +47,52 @@ def dvc(*words: str) -> str:
     """Run a DVC command; its own words say what is wrong with it."""
     answer = subprocess.run(["dvc", *words], capture_output=True, text=True, check=False)
     if answer.returncode:
-        said = [line for line in answer.stderr.splitlines() if line.startswith("ERROR")] or [
-            "no reason given"
-        ]
-        raise Problem(f"dvc {words[0]} failed: {said[0].removeprefix('ERROR: ')}")
+        raise Problem(f"dvc {words[0]} failed: {_reason(answer.stderr)}")
     return answer.stdout
+
+
+def _reason(said: str) -> str:
+    """Why a DVC command failed: its error, or what its stage said last."""
+    if LOCKED in said or "is busy" in said:
+        return (
+            "another dvc command holds this project's lock (a running dvc repro); let it come to "
+            "its end, then run this again"
+        )
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR")]
+    ours = [line.removeprefix("skipgate: ") for line in lines if line.startswith("skipgate: ")]
+    return (ours or errors or lines or ["no reason given"])[-1 if ours else 0]
 
 
 def prepare(params: Params, study: str) -> None:
     """Specs and data, which trainings depend on."""
+    stages.renew(params)
     data = sorted({f"fetch@{net.data}" for net in params.nets_of(study).values()})
     dvc("repro", "--quiet", "specify", *data)
 
 
 def waiting(params: Params, study: str, vault: Vault) -> list[Task]:
-    """Nets whose training DVC calls missing or stale and the vault does not hold; the longest first."""
+    """Pieces whose training DVC calls missing or stale and nobody has; the longest first."""
     nets = list(params.nets_of(study))
     changed = json.loads(dvc("status", "--json", *(f"train@{net}" for net in nets)))
-    found = [specs.load(net) for net in nets if f"train@{net}" in changed]
-    tasks = [Task(spec, _seconds(spec)) for spec in found if vault.find(key_of(spec)) is None]
+    tasks = [
+        task for net in nets if f"train@{net}" in changed for task in _tasks(params, net, vault)
+    ]
     return sorted(tasks, key=lambda task: -task.seconds)
 
 
+def _tasks(params: Params, net: str, vault: Vault) -> list[Task]:
+    spec = specs.load(net)
+    missing = harvest.missing(harvest.at_hand(spec), vault)
+    per_seed = _seconds(spec) / spec.seeds
+    source = params.sources[spec.dataset]
+    return [
+        Task(spec, seeds, per_seed * len(seeds), source) for seeds in pieces(missing, spec.stack)
+    ]
+
+
 def _seconds(spec: Spec) -> float:
-    """As long as it took when it was last trained; where that is not known, a guess that ranks nets by their work."""
-    file = paths.result_file(spec.study, spec.net, "run")
-    if file.exists():
-        return float(read_json(file, "train it").get("seconds", 0.0))
+    """As long as it took when it was last trained, or a guess that ranks nets by their work."""
+    known = took(spec.study, spec.net)
     recipe = spec.settings.recipe
-    return spec.parameters * recipe.epochs * spec.settings.seeds / 1e5
+    return known or spec.parameters * recipe.epochs * spec.seeds / 1e5

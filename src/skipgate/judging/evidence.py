@@ -15,6 +15,8 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
+from skipgate.judging.statistics import difference
+
 Answer = Literal["holds", "fails", "undecided", "not run"]
 ANSWERS: tuple[Answer, ...] = ("holds", "fails", "undecided", "not run")
 LEVEL = 0.05
@@ -26,7 +28,7 @@ class Part:
 
     name: str
     margins: tuple[float, ...]
-    unit: str = "points"
+    unit: str = ""
 
     @property
     def mean(self) -> float:
@@ -45,7 +47,8 @@ class Part:
 
     def __str__(self) -> str:
         half = self.bound(LEVEL)
-        effect = f", {abs(self.mean) / self._deviation:.1f} spreads" if self._deviation else ""
+        size = abs(self.mean) / self._deviation if self._deviation else None
+        effect = "" if size is None else f", effect size {size:.1f}"
         return f"{self.name}: {self.mean:+.3g} ± {half:.2g} {self.unit}".rstrip() + effect
 
     @property
@@ -82,17 +85,13 @@ def decide(parts: Sequence[Part], nets: Sequence[str]) -> Outcome:
 
 
 def paired(
-    name: str, larger: Sequence[float | None], smaller: Sequence[float | None], unit: str = "points"
+    name: str, larger: Sequence[float | None], smaller: Sequence[float | None], unit: str = ""
 ) -> Part:
     """By how much `larger` exceeds `smaller`, in the seeds that have both."""
-    pairs = (
-        (a, b) for a, b in zip(larger, smaller, strict=True) if a is not None and b is not None
-    )
-    return Part(name, tuple(a - b for a, b in pairs if math.isfinite(a - b)), unit)
+    margins = (m for m in difference(larger, smaller) if m is not None and math.isfinite(m))
+    return Part(name, tuple(margins), unit)
 
 
-def above(
-    name: str, values: Sequence[float | None], threshold: float, unit: str = "points"
-) -> Part:
+def above(name: str, values: Sequence[float | None], threshold: float, unit: str = "") -> Part:
     """By how much values exceed a threshold."""
     return paired(name, values, [threshold] * len(values), unit)

@@ -8,10 +8,9 @@ from scipy import stats
 
 from skipgate import paths
 from skipgate.files import read_json
-from skipgate.judging.statistics import Estimate, estimate, pooled_deviation, prior_deviation
-from skipgate.results.store import Study
+from skipgate.judging.statistics import Estimate, estimate, pooled_deviation
+from skipgate.results.store import StudyResults
 
-METRIC = "test_error"
 LEVEL = 0.01
 """Chance that a study of unchanged behaviour is called changed, over all its nets together."""
 
@@ -32,13 +31,13 @@ class Comparison:
         return self.fresh is None or abs(self.fresh.mean - self.frozen.mean) > self.visible
 
 
-def freeze(study: Study) -> dict[str, Any]:
+def freeze(study: StudyResults) -> dict[str, Any]:
     """The statistics to compare later runs with."""
-    found = {net: estimate(result.last(METRIC)) for net, result in study.results.items()}
+    found = {net: estimate(r.score()) for net, r in study.having("train").items()}
     kept = {net: e for net, e in found.items() if e is not None}
     return {
         "study": study.name,
-        "metric": METRIC,
+        "metric": study.measure.key,
         "nets": {
             n: {"mean": round(e.mean, 4), "deviation": round(e.deviation, 4), "count": e.count}
             for n, e in kept.items()
@@ -55,30 +54,35 @@ def load(study: str) -> dict[str, dict[str, float]]:
     return found
 
 
-def describe(study: str, old: dict[str, dict[str, float]], new: dict[str, dict[str, float]]) -> str:
+Means = dict[str, dict[str, float]]
+"""Frozen statistics by net."""
+
+
+def describe(study: StudyResults, old: Means, new: Means) -> str:
     """A line for the changelog: which frozen means moved, and by how much."""
     means = {
         net: (old.get(net, {}).get("mean"), new.get(net, {}).get("mean")) for net in {**old, **new}
     }
     moved = [f"{net} {_mean(a)} to {_mean(b)}" for net, (a, b) in means.items() if a != b]
-    return f"- `{study}` frozen anew (test error in %): {', '.join(moved) or 'nothing moved'}."
+    told = f"{study.measure.label} in {study.measure.unit}".removesuffix(" in ")
+    return f"- `{study.name}` frozen anew ({told}): {', '.join(moved) or 'nothing moved'}."
 
 
 def _mean(value: float | None) -> str:
     return "none" if value is None else f"{value:.2f}"
 
 
-def compare(study: Study) -> list[Comparison]:
+def compare(study: StudyResults) -> list[Comparison]:
     """Two-sided t tests of each frozen net, sharing one level over the study (Bonferroni)."""
     frozen = load(study.name)
     comparisons = []
     for net, numbers in frozen.items():
         old = Estimate(numbers["mean"], math.nan, numbers["deviation"], int(numbers["count"]))
-        new = estimate(study.results[net].last(METRIC)) if net in study.results else None
-        images = study.results[net].spec.settings.data.test if net in study.results else 1
-        spread, freedom = pooled_deviation(
-            [e for e in (old, new) if e], prior_deviation(old.mean, images)
-        )
+        result = study.having("train").get(net)
+        new = estimate(result.score()) if result else None
+        examples = result.spec.settings.data.test if result else 1
+        prior = study.measure.deviation(old.mean, examples) if study.measure.is_known else None
+        spread, freedom = pooled_deviation([e for e in (old, new) if e], prior)
         scale = math.sqrt(1 / old.count + (1 / new.count if new else 0))
         visible = float(stats.t.isf(LEVEL / len(frozen) / 2, freedom)) * spread * scale
         comparisons.append(Comparison(net, old, new, visible))

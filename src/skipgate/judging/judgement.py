@@ -11,7 +11,7 @@ from skipgate.judging.evidence import ANSWERS, LEVEL, Outcome, Part
 from skipgate.judging.papers import Claim, Paper, Table
 from skipgate.judging.verdicts import WORDS, Verdict, judge
 from skipgate.params import Params
-from skipgate.results.store import Study
+from skipgate.results.store import StudyResults
 
 CERTAIN = 1000.0
 """How clear a claim is that was computed and not sampled."""
@@ -101,7 +101,7 @@ class Judgement:
                     yield text, abs(verdict.gap.size) / verdict.gap.error
 
 
-def judge_study(params: Params, study: Study, papers: dict[str, Paper]) -> Judgement:
+def judge_study(params: Params, study: StudyResults, papers: dict[str, Paper]) -> Judgement:
     """Judge every table and claim that this study has something to say about."""
     tables = []
     answered = []

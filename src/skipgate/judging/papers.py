@@ -10,9 +10,8 @@ from skipgate.files import Problem, read_yaml
 from skipgate.params import Params
 from skipgate.reader import between, nearest, positive, read
 
-Metric = Literal["test_error", "mean_gate", "exact", "none"]
-"""What of ours stands beside a number: a net's metric, a quantity of the `theory` study, or nothing
-yet."""
+NO_NET = ("exact", "none")
+"""Metrics that no net has: a quantity of the `theory` study, or nothing yet."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +40,13 @@ class Table:
     """The unit of the last printed digit; 0 for a whole number that is meant exactly."""
     read: Literal["printed", "derived", "figure"]
     cells: tuple[Cell, ...]
-    metric: Metric = "none"
+    metric: str = "none"
+    """What of ours stands beside it: `mean_gate`, a metric of a training, or one of `NO_NET`."""
     statistic: Literal["single", "mean", "median", "best"] = "single"
     runs: int = 1
     """How many runs the statistic is taken over."""
     images: int = 0
-    """Test images behind an error rate."""
+    """Test examples behind a number."""
     margin: float = 0.0
     """Differences up to this size count as agreement; stated before the runs."""
     margin_reason: str = ""
@@ -56,7 +56,7 @@ class Table:
     def __post_init__(self) -> None:
         positive(runs=self.runs)
         between(0, 1000000, rounding=self.rounding, margin=self.margin)
-        if self.metric in ("test_error", "mean_gate") and not (self.margin and self.margin_reason):
+        if self.metric not in NO_NET and not (self.margin and self.margin_reason):
             raise ValueError("a table that nets reproduce needs a margin and a margin_reason")
 
 
@@ -84,7 +84,7 @@ class Paper:
 
 
 def load(params: Params, folder: Path = paths.PAPERS) -> dict[str, Paper]:
-    """All papers; a cell that names a net that is not there is refused, and so is a claim told twice."""
+    """All papers; a cell that names an unknown net is refused, and so is a claim told twice."""
     found: dict[str, Paper] = {}
     for file in sorted(folder.glob("*.yaml")):
         paper: Paper = read(Paper, read_yaml(file), file.stem)

@@ -51,15 +51,10 @@ def estimate(values: Sequence[float | None]) -> Estimate | None:
     return Estimate(float(np.mean(numbers)), half, deviation, len(numbers))
 
 
-def less(a: Sequence[float | None], b: Sequence[float | None]) -> list[float | None]:
-    """The difference a - b by seed, where both have a number."""
-    return [None if x is None or y is None else x - y for x, y in zip(a, b, strict=True)]
-
-
-def prior_deviation(error: float, images: int) -> float:
-    """Seed-to-seed spread expected of an error in % on so many test images: sqrt(e (1 - e) / 2n)."""
-    share = min(max(error / 100, 0.5 / images), 1 - 0.5 / images)
-    return 100 * math.sqrt(share * (1 - share) / (2 * images))
+def difference(a: Sequence[float | None], b: Sequence[float | None]) -> list[float | None]:
+    """The difference a - b per seed, where both have a number; seeds that one has not are left out."""
+    pairs = zip(a, b, strict=False)
+    return [None if x is None or y is None else x - y for x, y in pairs]
 
 
 def pooled_deviation(groups: Sequence[Estimate], prior: float | None) -> tuple[float, int]:

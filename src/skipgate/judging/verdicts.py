@@ -8,16 +8,10 @@ from typing import Literal
 from scipy import stats
 
 from skipgate.judging.papers import Cell, Table
-from skipgate.judging.statistics import (
-    Estimate,
-    Spread,
-    draw_moments,
-    estimate,
-    prior_deviation,
-    spreads,
-)
+from skipgate.judging.statistics import Estimate, Spread, draw_moments, estimate, spreads
 from skipgate.params import Params
-from skipgate.results.store import Rule, Study
+from skipgate.results.store import Rule, StudyResults, Waiting
+from skipgate.settings import MEAN_GATE, Measure
 
 Word = Literal["agrees", "inconclusive", "differs", "not comparable", "not run"]
 WORDS: tuple[Word, ...] = ("agrees", "inconclusive", "differs", "not comparable", "not run")
@@ -78,8 +72,8 @@ class Verdict:
     gap: Gap | None = None
 
 
-def measure(table: Table, cell: Cell, ours: Estimate, spread: Spread) -> Gap:
-    """The distance of one cell, the paper's number taken as a draw of its statistic from the same spread as ours."""
+def distance(table: Table, cell: Cell, ours: Estimate, spread: Spread) -> Gap:
+    """The distance of one cell, the paper's number being a draw of its statistic from our spread."""
     shift, share = draw_moments(table.statistic, table.runs)
     drawn = share * (cell.deviation or spread.deviation) ** 2 + table.rounding**2 / 12
     size = ours.mean + shift * spread.deviation - cell.value
@@ -88,14 +82,10 @@ def measure(table: Table, cell: Cell, ours: Estimate, spread: Spread) -> Gap:
         return math.sqrt(spread.deviation**2 / seeds + drawn)
 
     fitting = float(stats.t.ppf(0.95, spread.freedom))
-    enough = (
-        n
-        for n in range(ours.count, MOST_SEEDS + 1)
-        if abs(size) + fitting * error(n) <= table.margin
-    )
-    return Gap(
-        size, error(ours.count), spread.freedom, next(enough, None), fitting * math.sqrt(drawn)
-    )
+    counts = range(ours.count, MOST_SEEDS + 1)
+    enough = (n for n in counts if abs(size) + fitting * error(n) <= table.margin)
+    least = fitting * math.sqrt(drawn)
+    return Gap(size, error(ours.count), spread.freedom, next(enough, None), least)
 
 
 def words(table: Table, gaps: Sequence[Gap]) -> list[tuple[Word, float]]:
@@ -105,56 +95,61 @@ def words(table: Table, gaps: Sequence[Gap]) -> list[tuple[Word, float]]:
     )
     found: list[tuple[Word, float]] = []
     for gap, chance in zip(gaps, adjusted, strict=True):
-        word: Word = (
-            "differs"
-            if chance < LEVEL
-            else "agrees"
-            if gap.reach <= table.margin
-            else "inconclusive"
-        )
+        within: Word = "agrees" if gap.reach <= table.margin else "inconclusive"
+        word: Word = "differs" if chance < LEVEL else within
         found.append((word, float(chance)))
     return found
 
 
-def judge(params: Params, table: Table, study: Study, rule: Rule | None = None) -> list[Verdict]:
-    """The verdicts on a table's cells that nets of this study reproduce, read by the study's rule or by another."""
+def judge(
+    params: Params, table: Table, study: StudyResults, rule: Rule | None = None
+) -> list[Verdict]:
+    """The verdicts on a table's cells that nets of this study reproduce, by its rule or another."""
     settings = params.studies[study.name]
-    verdicts = []
+    places = [(c, n) for c in table.cells for n in c.nets if params.nets[n].study == study.name]
+    verdicts: dict[tuple[str, str, str], Verdict] = {}
     tested = []
-    for cell, net in (
-        (c, n) for c in table.cells for n in c.nets if params.nets[n].study == study.name
-    ):
-        result = study.results.get(net)
-        ours = estimate(result.metric(table.metric, rule or settings.rule)) if result else None
-        if result is None:
-            verdicts.append(Verdict(cell, net, None, "not run", study.missing[net]))
-        elif settings.deviation or ours is None or ours.count == 1:
-            reason = settings.deviation or (
-                "every seed diverged" if ours is None else "a single seed has no spread"
-            )
-            verdicts.append(Verdict(cell, net, ours, "not comparable", reason))
+    for cell, net in places:
+        found = _numbers(table, study, net, rule or settings.rule)
+        if isinstance(found, str):
+            verdicts[_place(cell, net)] = Verdict(cell, net, None, "not run", found)
+            continue
+        ours = estimate(found)
+        if settings.deviation or ours is None or ours.count == 1:
+            alone = "every seed diverged" if ours is None else "a single seed has no spread"
+            reason = settings.deviation or alone
+            verdicts[_place(cell, net)] = Verdict(cell, net, ours, "not comparable", reason)
         else:
             tested.append((cell, net, ours))
-    order = {
-        (cell.row, cell.column, net): i
-        for i, (cell, net) in enumerate((c, n) for c in table.cells for n in c.nets)
-    }
-    return sorted(
-        verdicts + _tested(table, tested), key=lambda v: order[v.cell.row, v.cell.column, v.net]
-    )
+    measure = MEAN_GATE if table.metric == MEAN_GATE.name else study.measure
+    for verdict in _tested(table, tested, measure):
+        verdicts[_place(verdict.cell, verdict.net)] = verdict
+    return [verdicts[_place(cell, net)] for cell, net in places]
 
 
-def _tested(table: Table, cells: Sequence[tuple[Cell, str, Estimate]]) -> list[Verdict]:
-    is_error = table.metric == "test_error"
+def _place(cell: Cell, net: str) -> tuple[str, str, str]:
+    return cell.row, cell.column, net
+
+
+def _numbers(table: Table, study: StudyResults, net: str, rule: Rule) -> list[float | None] | str:
+    """The net's number per seed, or why it has none."""
+    result = study.results.get(net)
+    if result is None:
+        return study.missing[net]
+    try:
+        return result.metric(table.metric, rule)
+    except Waiting:
+        return study.lacking()[net]
+
+
+def _tested(
+    table: Table, cells: Sequence[tuple[Cell, str, Estimate]], measure: Measure
+) -> list[Verdict]:
     estimates = [ours for _, _, ours in cells]
-    # A gate has no such prior; there the spread is taken in proportion to the mean.
-    scales = [
-        prior_deviation(ours.mean, table.images) if is_error else abs(ours.mean)
-        for ours in estimates
-    ]
-    found = spreads(estimates, scales, scales_are_prior=is_error)
+    scales = [measure.deviation(ours.mean, table.images) for ours in estimates]
+    found = spreads(estimates, scales, scales_are_prior=measure.is_known)
     gaps = [
-        measure(table, cell, ours, spread)
+        distance(table, cell, ours, spread)
         for (cell, _, ours), spread in zip(cells, found, strict=True)
     ]
     verdicts = []
@@ -165,11 +160,10 @@ def _tested(table: Table, cells: Sequence[tuple[Cell, str, Estimate]]) -> list[V
 
 def _reason(table: Table, gap: Gap, word: Word, chance: float) -> str:
     text = f"{gap.size:+.2f} {table.unit}, p = {chance:.2g}; could have seen {gap.visible:.2f}"
-    if word == "inconclusive":
-        enough = (
-            f"{gap.seeds} seeds"
-            if gap.seeds
-            else "no number of seeds: the paper's own draw is too uncertain"
-        )
-        text += f"; a margin of {table.margin:g} would take {enough}"
-    return text
+    if word != "inconclusive":
+        return text
+    if gap.seeds is None:
+        enough = "no number of seeds: the paper's own draw is too uncertain"
+    else:
+        enough = f"{gap.seeds} seeds: set `seeds: {gap.seeds}` on the net's line and `make repro`"
+    return f"{text}; a margin of {table.margin:g} would take {enough}"

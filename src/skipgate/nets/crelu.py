@@ -20,8 +20,8 @@ def looking_linear(V: Tensor) -> Tensor:
 class CreluLinear(Linear):
     """y = phi(x) W^T + b, for each replica its own W and b; W has twice as many columns as x."""
 
-    def __init__(self, replicas: int, wide_in: int, wide_out: int) -> None:
-        super().__init__(replicas, 2 * wide_in, wide_out)
+    def __init__(self, replicas: int, in_features: int, out_features: int) -> None:
+        super().__init__(replicas, 2 * in_features, out_features)
 
     def forward(self, x: Tensor) -> Tensor:
         """(replica, batch, in) to (replica, batch, out)."""

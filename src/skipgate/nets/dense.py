@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from skipgate.nets import native
 from skipgate.nets.layers import BatchNorm, Linear
@@ -14,6 +14,12 @@ Layer = tuple[Linear, BatchNorm]
 def fused(x: Tensor) -> bool:
     """Whether the compiled step can be taken for this input."""
     return x.device.type == "cpu" and native.available()
+
+
+def compiled(blocks: nn.Module) -> bool:
+    """Whether training these blocks takes compiled steps: they have dense maps."""
+    dense = any(isinstance(module, Linear) for module in blocks.modules())
+    return dense and fused(next(blocks.parameters()))
 
 
 def dot_norm_relu(x: Tensor, layers: Sequence[Layer], *, last_relu: bool) -> Tensor:

@@ -24,7 +24,20 @@ class Slot:
     """A fresh map with the receptive field, stride and widths of the transform."""
 
 
-class Gate(nn.Module, ABC):
+class Draws:
+    """A part that draws at random for each mini-batch, from generators that it is given.
+
+    They are one per replica, so that replica i of a stack draws what seed i would draw alone.
+    """
+
+    purpose: ClassVar[str] = "gates"
+    """Which random stream it draws from: parts of other purposes do not move its draws."""
+
+    def draw(self, generators: Sequence[torch.Generator]) -> None:
+        """Draw for the coming mini-batch; most parts are not random."""
+
+
+class Gate(nn.Module, Draws, ABC):
     """T or C of the block equation: a factor that broadcasts over (replica, batch, ...).
 
     A block whose transform gate is closed in a replica *is* its shortcut there. Surgery closes
@@ -50,9 +63,6 @@ class Gate(nn.Module, ABC):
 
     def start(self) -> None:
         """Set what the network's initialiser must not decide, such as a bias of -2."""
-
-    def draw(self, dice: Sequence[torch.Generator]) -> None:
-        """Draw for the coming mini-batch, one generator a replica; only random gates care."""
 
 
 def spread(per_replica: Tensor, like: Tensor) -> Tensor:

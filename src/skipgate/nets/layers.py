@@ -15,14 +15,14 @@ from skipgate.settings import Norm
 class Linear(nn.Module):
     """y = x W^T + b, for each replica its own W and b."""
 
-    def __init__(self, replicas: int, wide_in: int, wide_out: int) -> None:
+    def __init__(self, replicas: int, in_features: int, out_features: int) -> None:
         super().__init__()
-        self.wide_in = wide_in
-        self.wide_out = wide_out
-        self.fan_in = wide_in
-        self.fan_out = wide_out
-        self.weight = nn.Parameter(torch.empty(replicas, wide_out, wide_in))
-        self.bias = nn.Parameter(torch.empty(replicas, wide_out))
+        self.in_features = in_features
+        self.out_features = out_features
+        self.fan_in = in_features
+        self.fan_out = out_features
+        self.weight = nn.Parameter(torch.empty(replicas, out_features, in_features))
+        self.bias = nn.Parameter(torch.empty(replicas, out_features))
 
     def forward(self, x: Tensor) -> Tensor:
         """(replica, batch, in) to (replica, batch, out)."""
@@ -35,21 +35,21 @@ class Conv(nn.Module):
     def __init__(
         self,
         replicas: int,
-        wide_in: int,
-        wide_out: int,
+        in_features: int,
+        out_features: int,
         kernel: int = 3,
         stride: int = 1,
         *,
         bias: bool = False,
     ):
         super().__init__()
-        self.wide_in = wide_in
-        self.wide_out = wide_out
+        self.in_features = in_features
+        self.out_features = out_features
         self.stride = stride
-        self.fan_in = wide_in * kernel**2
-        self.fan_out = wide_out * kernel**2
-        self.weight = nn.Parameter(torch.empty(replicas, wide_out, wide_in, kernel, kernel))
-        self.bias = nn.Parameter(torch.empty(replicas, wide_out)) if bias else None
+        self.fan_in = in_features * kernel**2
+        self.fan_out = out_features * kernel**2
+        self.weight = nn.Parameter(torch.empty(replicas, out_features, in_features, kernel, kernel))
+        self.bias = nn.Parameter(torch.empty(replicas, out_features)) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
         """Replicas become groups of channels, so that one grouped convolution serves them all."""

@@ -1,29 +1,63 @@
-"""A network: a stem, one flat list of blocks, a head."""
+"""A network: a stem, one flat list of blocks, heads."""
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 from torch import Tensor, nn
 
 from skipgate.nets.block import Block
-from skipgate.nets.gate import Gate
+from skipgate.nets.gate import Draws, Gate
+
+Visit = Callable[[int, Block, Tensor], Tensor]
+"""What to do at a block, given its place and its input: returns the input of the next."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a network gives for one batch."""
+
+    main: Tensor
+    sides: tuple[tuple[float, Tensor], ...] = ()
+    """Outputs of the side heads, each with the weight of its loss; in training only."""
+    state: Any = None
+    """What the head carries to the next batch, if it carries anything."""
+
+
+class StatefulHead(nn.Module):
+    """A head that carries a state from batch to batch: `forward(h, state)` gives both."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """A head at a block, by whose loss the blocks up to there are trained too."""
+
+    head: nn.Module
+    weight: float = 1.0
 
 
 class Network(nn.Module):
-    """Maps images (replica, batch, channel, height, width) to logits (replica, batch, class).
+    """Maps inputs (replica, batch, ...) to outputs (replica, batch, ...).
 
     The list of blocks is the whole structure: a lesion, a shuffle and a pruning order are
-    operations on it.
+    operations on it. `sides` has heads by the index of the block that they stand at.
     """
 
     def __init__(
-        self, replicas: int, stem: nn.Module, blocks: Sequence[Block], head: nn.Module
+        self,
+        replicas: int,
+        stem: nn.Module,
+        blocks: Sequence[Block],
+        head: nn.Module,
+        sides: Mapping[int, Side] | None = None,
     ) -> None:
         super().__init__()
         self.replicas = replicas
         self.stem = stem
         self.head = head
         self.chain = nn.ModuleList(blocks)
+        self.sides = nn.ModuleDict({str(i): side.head for i, side in (sides or {}).items()})
+        self.side_weights = {i: side.weight for i, side in (sides or {}).items()}
 
     @property
     def blocks(self) -> list[Block]:
@@ -35,12 +69,48 @@ class Network(nn.Module):
         """All gates, T and C."""
         return [module for module in self.modules() if isinstance(module, Gate)]
 
+    @property
+    def drawing(self) -> list[Draws]:
+        """All parts that may draw at random for a batch."""
+        return [module for module in self.modules() if isinstance(module, Draws)]
+
     def forward(self, x: Tensor) -> Tensor:
-        x = self.stem(x)
-        for block in self.chain:
-            x = block(x)
-        y: Tensor = self.head(x)
-        return y
+        return self.run(x).main
+
+    def run(self, x: Tensor, state: Any = None) -> Output:
+        """The whole network on a batch, with the state that the batch before has left."""
+        sides: list[tuple[float, Tensor]] = []
+
+        def visit(_: int, block: Block, h: Tensor) -> Tensor:
+            y: Tensor = block(h)
+            if self.training and block.site.index in self.side_weights:
+                index = block.site.index
+                sides.append((self.side_weights[index], self.sides[str(index)](y)))
+            return y
+
+        h = self.follow(self.stem(x), visit if self.side_weights else None)
+        output = self.finish(h, state)
+        return Output(output.main, tuple(sides), output.state) if sides else output
+
+    def follow(
+        self, h: Tensor, visit: Visit | None = None, order: Sequence[int] | None = None
+    ) -> Tensor:
+        """From the stem's output to the head's input: the one walk through the blocks.
+
+        Training and every probe go through here: `visit` says what is done at a block, and `order`
+        which blocks there are.
+        """
+        for place in range(len(self.chain)) if order is None else order:
+            block = cast(Block, self.chain[place])
+            h = block(h) if visit is None else visit(place, block, h)
+        return h
+
+    def finish(self, h: Tensor, state: Any = None) -> Output:
+        """The head, given the last block's output."""
+        if isinstance(self.head, StatefulHead):
+            main, carried = self.head(h, state)
+            return Output(main, state=carried)
+        return Output(self.head(h))
 
 
 def parameter_count(network: Network) -> int:

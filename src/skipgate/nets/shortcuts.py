@@ -35,10 +35,12 @@ class Pool(nn.Module):
 
 def shortcut(kind: Literal["pad", "pool", "project"], affine: Conv) -> nn.Module:
     """The shortcut beside a transform that begins with `affine` and ends with its width; identity if nothing changes."""
-    extra = affine.wide_out - affine.wide_in
+    extra = affine.out_features - affine.in_features
     stride = affine.stride
     if extra == 0 and stride == 1:
         return nn.Identity()
     if kind == "project":
-        return Conv(len(affine.weight), affine.wide_in, affine.wide_out, kernel=1, stride=stride)
+        return Conv(
+            len(affine.weight), affine.in_features, affine.out_features, kernel=1, stride=stride
+        )
     return Pad(extra, stride) if kind == "pad" else Pool(extra, stride)

@@ -17,7 +17,7 @@ class Post(nn.Module):
     def __init__(self, affines: Sequence[Affine], norm: Norm, *, last_relu: bool) -> None:
         super().__init__()
         self.affines = nn.ModuleList(affines)
-        self.norms = nn.ModuleList(BatchNorm(len(a.weight), a.wide_out, norm) for a in affines)
+        self.norms = nn.ModuleList(BatchNorm(len(a.weight), a.out_features, norm) for a in affines)
         self.last_relu = last_relu
 
     def forward(self, x: Tensor, shut: Tensor | None = None) -> Tensor:
@@ -54,7 +54,7 @@ class Pre(nn.Module):
         super().__init__()
         self.affines = nn.ModuleList(affines)
         later = affines[1:] if activated else affines
-        self.norms = nn.ModuleList(BatchNorm(len(a.weight), a.wide_in, norm) for a in later)
+        self.norms = nn.ModuleList(BatchNorm(len(a.weight), a.in_features, norm) for a in later)
 
     def forward(self, x: Tensor, shut: Tensor | None = None) -> Tensor:
         bare = len(self.affines) - len(self.norms)

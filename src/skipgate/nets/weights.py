@@ -14,68 +14,72 @@ from skipgate.nets.network import Network
 Draw = Callable[[Affine, torch.Size, torch.Generator], Tensor]
 
 
-def _uniform(bound: float, shape: torch.Size, die: torch.Generator) -> Tensor:
-    return (2 * torch.rand(shape, generator=die, dtype=torch.float64) - 1) * bound
+def _uniform(bound: float, shape: torch.Size, generator: torch.Generator) -> Tensor:
+    return (2 * torch.rand(shape, generator=generator, dtype=torch.float64) - 1) * bound
 
 
-def _normal(deviation: float, shape: torch.Size, die: torch.Generator) -> Tensor:
-    return torch.randn(shape, generator=die, dtype=torch.float64) * deviation
+def _normal(deviation: float, shape: torch.Size, generator: torch.Generator) -> Tensor:
+    return torch.randn(shape, generator=generator, dtype=torch.float64) * deviation
 
 
-def _orthogonal(shape: torch.Size, die: torch.Generator) -> Tensor:
+def _orthogonal(shape: torch.Size, generator: torch.Generator) -> Tensor:
     """Orthonormal rows, or columns where there are fewer of those; a row is all that leads to one unit."""
     rows = shape[0]
     columns = math.prod(shape[1:])
     square: tuple[Tensor, Tensor] = torch.linalg.qr(
-        _normal(1, torch.Size(sorted((rows, columns), reverse=True)), die)
+        _normal(1, torch.Size(sorted((rows, columns), reverse=True)), generator)
     )
     return (square[0] if rows >= columns else square[0].T).reshape(shape)
 
 
-def _looks_linear(a: Affine, shape: torch.Size, die: torch.Generator) -> Tensor:
+def _looks_linear(a: Affine, shape: torch.Size, generator: torch.Generator) -> Tensor:
     if not isinstance(a, CreluLinear):
-        return _orthogonal(shape, die)
-    return looking_linear(_orthogonal(torch.Size((shape[0], shape[1] // 2)), die))
+        return _orthogonal(shape, generator)
+    return looking_linear(_orthogonal(torch.Size((shape[0], shape[1] // 2)), generator))
 
 
 WEIGHTS: dict[str, Draw] = {
     # Glorot and Bengio 2010; Keras's default.
-    "glorot-uniform": lambda a, shape, die: _uniform(
-        math.sqrt(6 / (a.fan_in + a.fan_out)), shape, die
+    "glorot-uniform": lambda a, shape, generator: _uniform(
+        math.sqrt(6 / (a.fan_in + a.fan_out)), shape, generator
     ),
     # He et al. 2015, by the inputs or the outputs of a unit.
-    "he-normal": lambda a, shape, die: _normal(math.sqrt(2 / a.fan_in), shape, die),
+    "he-normal": lambda a, shape, generator: _normal(math.sqrt(2 / a.fan_in), shape, generator),
     # A classifier has few outputs, so the latter would start it far too large: it starts as
     # Torch's, without bias.
-    "he-normal-out": lambda a, shape, die: (
-        _normal(math.sqrt(2 / a.fan_out), shape, die)
+    "he-normal-out": lambda a, shape, generator: (
+        _normal(math.sqrt(2 / a.fan_out), shape, generator)
         if isinstance(a, Conv)
-        else _uniform(1 / math.sqrt(a.fan_in), shape, die)
+        else _uniform(1 / math.sqrt(a.fan_in), shape, generator)
     ),
     # What epsilon-ResNet's text says.
-    "gaussian": lambda _, shape, die: _normal(0.01, shape, die),
+    "gaussian": lambda _, shape, generator: _normal(0.01, shape, generator),
     # PyTorch's default, which the lecture's network has, for biases too.
-    "torch": lambda a, shape, die: _uniform(1 / math.sqrt(a.fan_in), shape, die),
+    "torch": lambda a, shape, generator: _uniform(1 / math.sqrt(a.fan_in), shape, generator),
     # Balduzzi et al. 2017: orthogonal maps, mirrored where they follow CReLU.
     "looks-linear": _looks_linear,
 }
 
 
 @torch.no_grad()
-def initialise(network: Network, init: str, dice: Sequence[torch.Generator]) -> None:
-    """Draw all affine maps, one generator a replica, so that a replica starts as it would alone.
+def initialise(network: Network, init: str, generators: Sequence[torch.Generator]) -> None:
+    """Draw all affine maps, one generator per replica, so that each starts as it would alone.
 
     Draws are made in float64 on the CPU and then cast: they depend neither on the type nor on the
     device.
     """
     for module in network.modules():
         if isinstance(module, Linear | Conv):
-            for replica, die in enumerate(dice):
-                module.weight[replica].copy_(WEIGHTS[init](module, module.weight.shape[1:], die))
+            for replica, generator in enumerate(generators):
+                module.weight[replica].copy_(
+                    WEIGHTS[init](module, module.weight.shape[1:], generator)
+                )
                 if module.bias is not None:
                     shape = module.bias.shape[1:]
                     module.bias[replica].copy_(
-                        WEIGHTS[init](module, shape, die) if init == "torch" else torch.zeros(shape)
+                        WEIGHTS[init](module, shape, generator)
+                        if init == "torch"
+                        else torch.zeros(shape)
                     )
     for gate in network.gates:
         gate.start()

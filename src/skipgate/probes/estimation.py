@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 
 from skipgate.evaluation import evaluating
+from skipgate.nets.block import Block
+from skipgate.nets.network import Network
 from skipgate.probes.subject import Subject
 from skipgate.settings import Probes
 
@@ -21,12 +23,8 @@ def probe(subject: Subject, _: Probes) -> dict[str, Any]:
     last = [max(i for i, stage in enumerate(stages) if stage == mine) for mine in stages]
     moments = [Moments() for _ in range(2 * len(stages))]
     with evaluating(network):
-        for x, _labels in subject.batches():
-            h = network.stem(x)
-            outputs = []
-            for block in network.blocks:
-                h = block(h)
-                outputs.append(h)
+        for x, _targets in subject.batches():
+            outputs = _outputs(network, x)
             for place, end in enumerate(last):
                 moments[place].add(outputs[place] - outputs[end])
                 moments[len(stages) + place].add(outputs[end])
@@ -38,6 +36,18 @@ def probe(subject: Subject, _: Probes) -> dict[str, Any]:
         "deviation": [m.deviation().tolist() for m in errors],
         "size": [m.deviation().tolist() for m in ends],
     }
+
+
+def _outputs(network: Network, x: Tensor) -> list[Tensor]:
+    """What every block gives."""
+    found: list[Tensor] = []
+
+    def visit(_: int, block: Block, h: Tensor) -> Tensor:
+        found.append(block(h))
+        return found[-1]
+
+    network.follow(network.stem(x), visit)
+    return found
 
 
 class Moments:

@@ -99,7 +99,7 @@ def watch(subject: Subject, gates: Sequence[nn.Module]) -> list[Watched]:
         gate.register_forward_hook(hook(mine)) for gate, mine in zip(gates, watched, strict=True)
     ]
     try:
-        subject.errors()
+        subject.scores()
     finally:
         for handle in hooks:
             handle.remove()

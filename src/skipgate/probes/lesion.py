@@ -15,7 +15,7 @@ def probe(subject: Subject, _: Probes) -> dict[str, Any]:
         none_closed(network),
         *(one_closed(network, index) for index in range(len(network.blocks))),
     ]
-    whole, *without = subject.errors_of([with_closed(mask) for mask in masks])
+    whole, *without = subject.scores_of([with_closed(mask) for mask in masks])
     return {
         "whole": whole,
         "without": without,

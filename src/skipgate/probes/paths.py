@@ -1,7 +1,8 @@
-"""Paths through a network of blocks (Veit et al. 2016, in the lecture): which count in training, and which can be spared.
+"""Paths through a network of blocks (Veit et al. 2016, in the lecture).
 
-A path passes each block by its shortcut, or through it by what it adds to the shortcut. A block that adds nothing, such as one
-with a gate at 0, cannot be passed through; n others make 2^n paths.
+Which count in training, and which can be spared? A path passes each block by its shortcut, or
+through it by what it adds to the shortcut. A block that adds nothing, such as one with a gate at 0,
+cannot be passed through; n others make 2^n paths.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from skipgate.evaluation import evaluating, losses
+from skipgate.evaluation import evaluating
+from skipgate.nets.block import Block
 from skipgate.nets.gate import spread
 from skipgate.nets.surgery import bypass
 from skipgate.probes.prune import response_norms
@@ -32,37 +34,38 @@ def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     responses = response_norms(subject).T
     open_ = responses > 0
     sound = responses.isfinite().all(1)
-    count = (
-        int(open_[sound].sum(1).min()) if sound.any() else 0
-    )  # a seed that diverged has no open blocks, nor errors
+    # A seed that diverged has no open blocks, nor scores.
+    count = int(open_[sound].sum(1).min()) if sound.any() else 0
     draws = settings.paths.draws
     most = settings.paths.lost
     numbers = [(m, c) for m in range(most + 1) for c in range(most + 1) if m + c <= count]
     kinds = [kind for kind in numbers for _ in range(max(1, draws // 8))]
-    states = [_states(open_, *kind, draw) for draw, kind in enumerate(kinds)]
+    states = [_states(open_, subject.names, kind, draw) for draw, kind in enumerate(kinds)]
     return {
         "open": open_.sum(1).tolist(),
         "norm": gradient_norms(subject, open_, settings.paths.images, draws),
         "removed": [removed for removed, _ in kinds],
         "cut": [cut for _, cut in kinds],
-        "errors": subject.errors_of([in_states(each) for each in states]),
+        "errors": subject.scores_of([in_states(each) for each in states]),
     }
 
 
 def gradient_norms(subject: Subject, open_: Tensor, images: int, draws: int) -> list[list[float]]:
-    """Mean over images and drawn paths of the gradient's norm at the first block, as [length][seed].
+    """Mean norm of the gradient at the first block, as [length][seed].
 
-    Each draw is an order of a seed's open blocks (replica, block), of which paths of every length take the first: that leaves
-    curves less ragged than fresh draws would. There are no paths longer than the number of open blocks.
+    The mean is over examples and drawn paths. Each draw is an order of a seed's open blocks
+    (replica, block), of which paths of every length take the first: that leaves curves less ragged
+    than fresh draws would. There are no paths longer than the number of open blocks.
     """
     network = subject.network
-    x, y = next(Subject(network, subject.images.first(images), images).batches())
+    x, y = next(Subject(network, subject.examples.first(images), images).batches())
     with evaluating(network), torch.enable_grad():
         taps, g = _taps(subject, x, y)
     longest = open_.sum(1)
     total = torch.zeros(len(taps) + 1, network.replicas, dtype=torch.float64)
     for draw in range(draws):
-        ranks = torch.stack([_ranks(each, draw, seed) for seed, each in enumerate(open_)])
+        rows = zip(open_, subject.names, strict=True)
+        ranks = torch.stack([_ranks(each, draw, seed) for each, seed in rows])
         for length in range(int(longest.max()) + 1):
             norms = _along(taps, ranks < length, g).double().flatten(2).norm(dim=2).mean(1).cpu()
             total[length] += torch.where(longest >= length, norms, 0.0)
@@ -70,7 +73,7 @@ def gradient_norms(subject: Subject, open_: Tensor, images: int, draws: int) -> 
 
 
 def _ranks(open_: Tensor, draw: int, seed: int) -> Tensor:
-    """For each block its place in a random order of the open ones; a closed block comes after every length."""
+    """For each block its place in a random order of the open ones; closed ones come last."""
     places = open_.nonzero().flatten()
     ranks = torch.full((len(open_),), len(open_) + 1)
     ranks[places[torch.randperm(len(places), generator=stream(seed, f"path {draw}"))]] = (
@@ -85,22 +88,23 @@ the others."""
 
 
 def _taps(subject: Subject, x: Tensor, y: Tensor) -> tuple[list[Tap], Tensor]:
-    """The taps of all blocks, each with a graph of its own, and the gradient of the loss at the last output."""
-    network = subject.network
-    h = network.stem(x).detach()
-    taps = []
-    for block in network.blocks:
+    """The taps of all blocks, each with a graph of its own, and the loss's gradient at the end."""
+    taps: list[Tap] = []
+
+    def visit(_: int, block: Block, h: Tensor) -> Tensor:
         h.requires_grad_()
         skip = bypass(block, h)
-        whole = block(h)
+        whole: Tensor = block(h)
         taps.append((h, skip, whole - skip))
-        h = whole.detach()
-    h.requires_grad_()
-    return taps, torch.autograd.grad(losses(network.head(h), y).sum(), h)[0]
+        return whole.detach()
+
+    network = subject.network
+    h = network.follow(network.stem(x).detach(), visit).requires_grad_()
+    return taps, torch.autograd.grad(subject.losses(h, y).sum(), h)[0]
 
 
 def _along(taps: Sequence[Tap], through: Tensor, g: Tensor) -> Tensor:
-    """The gradient that comes back through the blocks of a path, `through` (replica, block), and by all others."""
+    """The gradient that comes back through some blocks, `through` (replica, block), by the rest."""
     for place in reversed(range(len(taps))):
         h, skip, added = taps[place]
         mine = through[:, place].to(g.device)
@@ -124,12 +128,13 @@ def _back(way: Tensor, h: Tensor, g: Tensor) -> Tensor:
     return torch.autograd.grad(way, h, g, retain_graph=True, materialize_grads=True)[0]
 
 
-def _states(open_: Tensor, removed: int, cut: int, draw: int) -> Tensor:
-    """States (block, replica): so many of each replica's open blocks removed, and so many cut."""
+def _states(open_: Tensor, seeds: Sequence[int], lost: tuple[int, int], draw: int) -> Tensor:
+    """States (block, replica): of each replica's open blocks so many removed, and so many cut."""
     states = torch.full(open_.T.shape, OPEN)
-    for seed, each in enumerate(open_):
+    removed, cut = lost
+    for replica, (each, seed) in enumerate(zip(open_, seeds, strict=True)):
         places = each.nonzero().flatten()
         chosen = places[torch.randperm(len(places), generator=stream(seed, f"lost {draw}"))]
-        states[chosen[:removed], seed] = CLOSED
-        states[chosen[removed : removed + cut], seed] = CUT
+        states[chosen[:removed], replica] = CLOSED
+        states[chosen[removed : removed + cut], replica] = CUT
     return states

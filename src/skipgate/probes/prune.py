@@ -6,7 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from skipgate.evaluation import Tally, evaluating
+from skipgate.evaluation import evaluating
+from skipgate.nets.block import Block
 from skipgate.nets.surgery import bypass, none_closed
 from skipgate.probes.estimation import Moments
 from skipgate.probes.gates import gate_means
@@ -14,6 +15,7 @@ from skipgate.probes.subject import Subject
 from skipgate.probes.walk import Walk, with_closed
 from skipgate.settings import Probes
 from skipgate.streams import stream
+from skipgate.tasks.task import Tally
 
 
 def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
@@ -45,13 +47,15 @@ def response_norms(subject: Subject) -> Tensor:
     """How much each block adds to its shortcut, as the mean norm over images, (block, replica)."""
     network = subject.network
     means = [Moments() for _ in network.blocks]
+
+    def visit(place: int, block: Block, h: Tensor) -> Tensor:
+        y: Tensor = block(h)
+        means[place].add((y - bypass(block, h)).flatten(2).norm(dim=2, keepdim=True))
+        return y
+
     with evaluating(network):
-        for x, _labels in subject.batches():
-            h = network.stem(x)
-            for block, mean in zip(network.blocks, means, strict=True):
-                y = block(h)
-                mean.add((y - bypass(block, h)).flatten(2).norm(dim=2, keepdim=True))
-                h = y
+        for x, _targets in subject.batches():
+            network.follow(network.stem(x), visit)
     return torch.stack([mean.mean() for mean in means]).cpu()
 
 
@@ -60,10 +64,10 @@ def greedy(subject: Subject, images: int) -> Tensor | None:
 
     Of several such blocks it is the one whose absence gives the smallest loss.
     """
-    if not images or subject.held is None:
+    if not images or subject.training is None:
         return None
     network = subject.network
-    chooser = Subject(network, subject.held.first(images), subject.batch)
+    chooser = Subject(network, subject.training.first(images), subject.batch, subject.task)
     masks = none_closed(network)
     order = []
     for left in range(len(network.blocks), 0, -1):
@@ -82,7 +86,9 @@ def greedy(subject: Subject, images: int) -> Tensor | None:
 
 
 def _costs(tally: Tally) -> tuple[Tensor, Tensor]:
-    return tally.errors(), tally.mean_loss()
+    """The measure, turned so that less is better, and the loss."""
+    lower = tally.task.settings.measure.lower_is_better
+    return tally.values() if lower else -tally.values(), tally.mean_loss()
 
 
 def _ranked(strength: Tensor) -> Tensor | None:
@@ -99,7 +105,7 @@ def _without(masks: Tensor, blocks: Tensor) -> Tensor:
 def _errors(subject: Subject, orders: Sequence[Tensor]) -> list[list[list[float]]]:
     """The error after each step of removing blocks in each order (step, replica)."""
     walks = [walk for order in orders for walk in _walks(order, none_closed(subject.network))]
-    found = subject.errors_of(walks)
+    found = subject.scores_of(walks)
     steps = len(subject.network.blocks) + 1
     return [found[start : start + steps] for start in range(0, len(found), steps)]
 

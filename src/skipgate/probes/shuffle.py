@@ -13,11 +13,11 @@ from skipgate.streams import stream
 
 
 def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
-    """Kendall's tau of each drawn order with the trained one as [draw], and the errors in % as [draw][seed].
+    """Kendall's tau of each drawn order with the trained one as [draw], scores as [draw][seed].
 
-    The draws make from no swap to as many swaps as there are movable blocks, with more draws near the trained order, where
-    the error changes most. `full` has whole shuffles, and `reversed` each stage from its end to its beginning. A network in
-    which nothing can move has none of them.
+    The draws make from no swap to as many swaps as there are movable blocks, with more draws near
+    the trained order, where the score changes most. `full` has whole shuffles, and `reversed` each
+    stage from its end to its beginning. A network in which nothing can move has none of them.
     """
     network = subject.network
     groups = _movable(network)
@@ -29,24 +29,21 @@ def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
         if groups
         else []
     )
-    dice = [
-        stream(draw, "full shuffle") for draw in range(settings.shuffle.draws // 4 if groups else 0)
-    ]
+    whole = range(settings.shuffle.draws // 4 if groups else 0)
     orders = {
         "swapped": [
             swapped(count, groups, times, stream(draw, "shuffle"))
             for draw, times in enumerate(swaps)
         ],
         "full": [
-            placed(count, groups, [torch.randperm(len(g), generator=die).tolist() for g in groups])
-            for die in dice
+            placed(count, groups, _permuted(groups, stream(draw, "full shuffle"))) for draw in whole
         ],
         "reversed": [placed(count, groups, [list(range(len(g)))[::-1] for g in groups])]
         if groups
         else [],
     }
     errors = iter(
-        subject.errors_of([in_order(network, order) for kind in orders.values() for order in kind])
+        subject.scores_of([in_order(network, order) for kind in orders.values() for order in kind])
     )
     found = {
         kind: {
@@ -58,8 +55,16 @@ def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     return {"swaps": swaps, **found.pop("swapped"), **found}
 
 
+def _permuted(groups: list[list[int]], generator: torch.Generator) -> list[list[int]]:
+    """A random order of each group."""
+    return [torch.randperm(len(group), generator=generator).tolist() for group in groups]
+
+
 def kendall(order: list[int]) -> float:
-    """Kendall's tau of a permutation with the trained order. SciPy's takes as long to import as a small probe to run."""
+    """Kendall's tau of a permutation with the trained order.
+
+    SciPy's takes as long to import as a small probe to run.
+    """
     pairs = list(itertools.combinations(order, 2))
     return 1 - 2 * sum(a > b for a, b in pairs) / len(pairs)
 
@@ -73,13 +78,15 @@ def placed(count: int, groups: list[list[int]], permutations: list[list[int]]) -
     return order
 
 
-def swapped(count: int, groups: list[list[int]], swaps: int, die: torch.Generator) -> list[int]:
-    """The order after so many swaps, each of two blocks of one group; larger groups are drawn more often."""
+def swapped(
+    count: int, groups: list[list[int]], swaps: int, generator: torch.Generator
+) -> list[int]:
+    """The order after so many swaps, each within a group; larger groups are drawn more often."""
     order = list(range(count))
     weights = torch.tensor([float(len(group)) for group in groups])
     for _ in range(swaps):
-        group = groups[int(torch.multinomial(weights, 1, generator=die))]
-        a, b = (group[i] for i in torch.randperm(len(group), generator=die)[:2].tolist())
+        group = groups[int(torch.multinomial(weights, 1, generator=generator))]
+        a, b = (group[i] for i in torch.randperm(len(group), generator=generator)[:2].tolist())
         order[a], order[b] = order[b], order[a]
     return order
 

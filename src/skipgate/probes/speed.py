@@ -1,6 +1,7 @@
-"""Faster predictions: time and size of a network that has lost blocks (gresnet-v1 section 4.1, gresnet-v2 section 3.1)."""
+"""Faster predictions: time and size of a network that has lost blocks (gresnet section 4.1)."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -21,16 +22,17 @@ SHARES = (0, 0.25, 0.5, 0.75)
 
 @torch.no_grad()
 def probe(subject: Subject, _: Probes) -> dict[str, Any]:
-    """Without 0, a quarter, half and three quarters of the blocks that keep the shape, those with the smallest gates first.
+    """Without 0, a quarter, half and three quarters of the blocks that keep the shape.
 
-    The gates are means over seeds; where all are equal, the smallest responses come first. `errors` in % are [removed][seed],
-    `seconds` is the best of a few rounds for one batch of all replicas together, `bytes` what one replica's weights take,
-    `parameters` how many they are, and `flops` what its maps take for one image, a multiplication and an addition being two.
+    Those with the smallest gates go first; gates are means over seeds, and where all are equal, the
+    smallest responses go first. `errors` has scores as [removed][seed], `seconds` is the best of a
+    few rounds for one batch of all replicas together, `bytes` what one replica's weights take,
+    `parameters` how many they are, and `flops` what its maps take for one example, a multiplication
+    and an addition being two.
     """
     network = subject.network
-    strength = gate_means(subject, [block.T for block in network.blocks]).nanmean(
-        1
-    )  # a seed that diverged says nothing
+    gates = gate_means(subject, [block.T for block in network.blocks])
+    strength = gates.nanmean(1)  # a seed that diverged says nothing
     if bool((strength == strength[0]).all()):
         strength = response_norms(subject).nanmean(1)
     ranked = [
@@ -38,7 +40,7 @@ def probe(subject: Subject, _: Probes) -> dict[str, Any]:
     ]
     removed = [round(len(ranked) * share) for share in SHARES]
     kept = [[i for i in range(len(network.blocks)) if i not in ranked[:count]] for count in removed]
-    x, _labels = next(subject.batches())
+    x, _targets = next(subject.batches())
     seconds = [float("inf")] * len(kept)
     with evaluating(network):
         for _round in range(ROUNDS):
@@ -48,7 +50,7 @@ def probe(subject: Subject, _: Probes) -> dict[str, Any]:
     sizes = [_sizes(subject, order) for order in kept]
     return {
         "removed": removed,
-        "errors": subject.errors_of([in_order(network, order) for order in kept]),
+        "errors": subject.scores_of([in_order(network, order) for order in kept]),
         "images": x.shape[1],
         "seconds": seconds,
         "bytes": [size for _, size in sizes],
@@ -87,13 +89,17 @@ def _sizes(subject: Subject, order: list[int]) -> tuple[int, int]:
 
 
 def _flops(subject: Subject, x: Tensor) -> list[int]:
-    """For one image: of each block, and at the end of all the rest."""
+    """For one example: of each block, and at the end of all the rest."""
     network = subject.network
-    found = []
-    h = x
-    for part in (network.stem, *network.blocks, network.head):
+    found: list[int] = []
+
+    def counted(part: Callable[[Tensor], Tensor], h: Tensor) -> Tensor:
         with FlopCounterMode(display=False) as counter:
-            h = part(h)
+            y = part(h)
         found.append(counter.get_total_flops() // network.replicas)
+        return y
+
+    h = network.follow(counted(network.stem, x), lambda _, block, h: counted(block, h))
+    counted(lambda h: network.finish(h).main, h)
     stem, *blocks, head = found
     return [*blocks, head if isinstance(network.head, Head) else stem + head]

@@ -1,48 +1,73 @@
 """What a probe is given."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from skipgate.evaluation import Images, Tally, evaluate, evaluating
+from skipgate.data.examples import Batch, Examples
+from skipgate.evaluation import evaluate, evaluating
 from skipgate.nets.network import Network
 from skipgate.probes.walk import Walk, outputs
+from skipgate.settings import Classify
+from skipgate.tasks.classify import Classification
+from skipgate.tasks.task import Tally, Task
+
+
+def _any_classes() -> Task:
+    """Classification of whatever there is: losses and mistakes need no settings."""
+    return Classification(Classify("classify", (1, 1, 1), 2, 1, 0, ""))
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A trained network, and the images to test it on in batches of the size its recipe names."""
+    """A trained network, and the examples to test it on, in batches as its recipe has them."""
 
     network: Network
-    images: Images
+    examples: Examples
     batch: int
-    held: Images | None = None
-    """Images to choose by, which are not those of the test."""
+    task: Task = field(default_factory=_any_classes)
+    training: Examples | None = None
+    """Examples that it was trained on, for probes that choose by them."""
+    seeds: Sequence[int] = ()
+    """Which seed each replica is; 0, 1, ... where nothing else is said."""
 
-    def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """All images as (replica, batch, ...) with their labels (replica, batch)."""
+    @property
+    def names(self) -> Sequence[int]:
+        """The seeds of the replicas: a probe that draws for a seed draws the same in any stack."""
+        return self.seeds or range(self.network.replicas)
+
+    def batches(self) -> Iterator[Batch]:
+        """All examples as (replica, batch, ...) with their targets."""
         replicas = self.network.replicas
-        for x, y in zip(
-            self.images.x.split(self.batch), self.images.y.split(self.batch), strict=True
-        ):
-            yield x.expand(replicas, *x.shape), y.expand(replicas, -1)
+        for x, y in self.examples.in_turn(self.batch):
+            yield x.expand(replicas, *x.shape), y.expand(replicas, *y.shape)
 
-    def errors_of(self, walks: Sequence[Walk]) -> list[list[float]]:
-        """Test error in % of each variant, by seed."""
-        return [tally.errors().tolist() for tally in self.tallies_of(walks)]
+    def scores_of(self, walks: Sequence[Walk]) -> list[list[float]]:
+        """The measure of each variant, per seed."""
+        return [tally.values().tolist() for tally in self.tallies_of(walks)]
 
     @torch.no_grad()
     def tallies_of(self, walks: Sequence[Walk]) -> list[Tally]:
-        """Mistakes and loss of each variant."""
-        tallies = [Tally.empty(self.network.replicas, self.images.y.device) for _ in walks]
+        """Measure and loss of each variant; each carries a state of its own."""
+        device = self.examples.device
+        tallies = [self.task.tally(self.network.replicas, device) for _ in walks]
+        states: list[Any] = [None] * len(walks)
         with evaluating(self.network):
             for x, y in self.batches():
-                for number, logits in outputs(self.network, walks, x):
-                    tallies[number].add(logits, y)
+                for number, output in outputs(self.network, walks, x, states):
+                    states[number] = output.state
+                    tallies[number].add(output.main, y)
         return tallies
 
-    def errors(self) -> list[float]:
-        """Test error in % by seed, of the network as it is now."""
-        return evaluate(self.network, self.images, self.network.replicas, self.batch)[0].tolist()
+    def scores(self) -> list[float]:
+        """The measure per seed, of the network as it is now."""
+        tally = evaluate(self.network, self.task, self.examples, self.batch)
+        values: list[float] = tally.values().tolist()
+        return values
+
+    def losses(self, h: Tensor, y: Tensor) -> Tensor:
+        """The loss of each replica, given the last block's output."""
+        return self.task.losses(self.network.finish(h).main, y)

@@ -6,13 +6,14 @@ stand side by side, so each takes up the activations of the one before it at the
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from skipgate.nets.block import Block
 from skipgate.nets.gate import spread
-from skipgate.nets.network import Network
+from skipgate.nets.network import Network, Output
 from skipgate.nets.surgery import bypass, shut
 
 OPEN = 0
@@ -39,21 +40,37 @@ def with_closed(masks: Tensor) -> Walk:
     return in_states(masks.long())
 
 
-def outputs(network: Network, walks: Sequence[Walk], x: Tensor) -> Iterator[tuple[int, Tensor]]:
-    """The logits of every walk on one batch, each with the walk's number, in an order that shares the most."""
+def outputs(
+    network: Network, walks: Sequence[Walk], x: Tensor, states: Sequence[Any] | None = None
+) -> Iterator[tuple[int, Output]]:
+    """The output of every walk on one batch, with the walk's number, in the cheapest order.
+
+    `states` has what each walk's head has carried from the batch before.
+    """
     order = sorted(range(len(walks)), key=lambda i: walks[i])
     alike = [_shared(walks[a], walks[b]) for a, b in pairwise(order)]
     trail = [network.stem(x)]
     for number, taken, kept in zip(order, [0, *alike], [*alike, 0], strict=False):
-        h = trail[taken]
-        for steps, (place, states) in enumerate(walks[number][taken:], taken + 1):
-            h = _through(network.blocks[place], states, h)
-            # What no later walk takes up is let go at once: its memory is used again while the
-            # caches hold it.
-            if steps <= kept:
-                trail.append(h)
+        h = _followed(network, walks[number][taken:], trail, kept)
         del trail[kept + 1 :]
-        yield number, network.head(h)
+        yield number, network.finish(h, states[number] if states else None)
+
+
+def _followed(network: Network, rest: Walk, trail: list[Tensor], kept: int) -> Tensor:
+    """Go on from the end of the trail, which is lengthened to `kept` steps.
+
+    What no later walk takes up is let go at once: its memory is used again while the caches hold
+    it.
+    """
+    states = iter([states for _, states in rest])
+
+    def visit(_: int, block: Block, h: Tensor) -> Tensor:
+        h = _through(block, next(states), h)
+        if len(trail) <= kept:
+            trail.append(h)
+        return h
+
+    return network.follow(trail[-1], visit, [place for place, _ in rest])
 
 
 def _shared(a: Walk, b: Walk) -> int:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 from skipgate.judging.claims.nets import has_learnt
 from skipgate.results.names import ONE_PATH, family
 from skipgate.results.store import Result
+from skipgate.settings import Measure
 
 Draw = Callable[[Axes, Result, str], None]
 """Draws one net into a panel, in a colour."""
@@ -56,10 +57,10 @@ def _curve(metric: str) -> Draw:
 
 
 def _gates(panel: Axes, result: Result, colour: str) -> None:
-    values = result.parts["gates"]["T"]
+    values = result.part("gates")["T"]
     _band(panel, range(1, len(values) + 1), values, colour, ".-")
-    if "T" in result.parts["gates"]["spread"]:
-        shares = np.array(result.parts["gates"]["spread"]["T"]["bins"], dtype=float)
+    if "T" in result.part("gates")["spread"]:
+        shares = np.array(result.part("gates")["spread"]["T"]["bins"], dtype=float)
         shares = np.nanmean(shares, axis=2) if np.isfinite(shares).any() else shares[..., 0]
         for quantile in TENTHS:
             panel.plot(
@@ -78,7 +79,7 @@ def _quantile(shares: Numbers, level: float) -> float:
 
 
 def _lesion(panel: Axes, result: Result, colour: str) -> None:
-    part = result.parts["lesion"]
+    part = result.part("lesion")
     _band(panel, range(1, len(part["without"]) + 1), part["without"], colour, ".-")
     panel.axhline(
         float(_summary([part["whole"]])[0][0]), color=colour, linewidth=0.8, linestyle=":"
@@ -86,7 +87,7 @@ def _lesion(panel: Axes, result: Result, colour: str) -> None:
 
 
 def _prune(panel: Axes, result: Result, colour: str) -> None:
-    part = result.parts["prune"]
+    part = result.part("prune")
     random = np.array(part["random"], dtype=float)
     removed = np.linspace(0, 100, random.shape[1]).tolist()
     each = np.concatenate(list(random), axis=1)
@@ -98,7 +99,7 @@ def _prune(panel: Axes, result: Result, colour: str) -> None:
 
 
 def _rules(panel: Axes, result: Result, colour: str) -> None:
-    part = result.parts["prune"]
+    part = result.part("prune")
     for rule, style in (("greedy", "-"), ("response", ":")):
         if part[rule] is not None:
             panel.plot(
@@ -111,13 +112,13 @@ def _rules(panel: Axes, result: Result, colour: str) -> None:
 
 
 def _paths(panel: Axes, result: Result, colour: str) -> None:
-    norms = np.array(result.parts["paths"]["norm"], dtype=float)
+    norms = np.array(result.part("paths")["norm"], dtype=float)
     lengths = np.linspace(0, 100, len(norms))
     counts = np.array(
         [math.comb(len(norms) - 1, length) for length in range(len(norms))], dtype=float
     )
     open_ = [
-        [math.comb(blocks, length) for blocks in result.parts["paths"]["open"]]
+        [math.comb(blocks, length) for blocks in result.part("paths")["open"]]
         for length in range(len(norms))
     ]
     gradient = np.array(open_, dtype=float) * norms
@@ -126,7 +127,7 @@ def _paths(panel: Axes, result: Result, colour: str) -> None:
 
 
 def _estimation(panel: Axes, result: Result, colour: str) -> None:
-    part = result.parts["estimation"]
+    part = result.part("estimation")
     size_of = np.array(part["size"], dtype=float)
     places = range(1, len(size_of) + 1)
     # Where a network has failed, the last block's output may not vary at all; there is nothing to
@@ -138,7 +139,7 @@ def _estimation(panel: Axes, result: Result, colour: str) -> None:
 
 
 def _shuffle(panel: Axes, result: Result, colour: str) -> None:
-    part = result.parts["shuffle"]
+    part = result.part("shuffle")
     mean, low, high = _summary(part["errors"])
     panel.errorbar(
         part["tau"],
@@ -165,94 +166,118 @@ def _has_gates(result: Result) -> bool:
 
 
 def _has_estimates(result: Result) -> bool:
-    """Without shortcuts nothing carries an estimate from block to block; what is no estimate of anything dwarfs what is."""
-    return (
-        family(result.spec) not in ONE_PATH
-        and has_learnt(result)
-        and len(result.parts["estimation"]["mean"]) > 1
-    )
+    """Without shortcuts nothing carries an estimate; what is no estimate dwarfs what is."""
+    carried = family(result.spec) not in ONE_PATH
+    return carried and has_learnt(result) and len(result.part("estimation")["mean"]) > 1
 
 
 def _has_paths(result: Result) -> bool:
-    return family(result.spec) not in ONE_PATH and len(result.parts["paths"]["norm"]) >= FEW
+    return family(result.spec) not in ONE_PATH and len(result.part("paths")["norm"]) >= FEW
 
 
 def _can_be_shuffled(result: Result) -> bool:
-    return bool(result.parts["shuffle"]["tau"])
+    return bool(result.part("shuffle")["tau"])
 
 
-class Drawing(NamedTuple):
-    """A figure: how one net is drawn, the axes, what stands under it, and which nets it can show."""
+@dataclass(frozen=True)
+class Drawing:
+    """A figure: how one net is drawn, the axes, what stands under it, and which nets it shows."""
 
     draw: Draw
     x: str
     y: str
     caption: str
-    shows: Callable[[Result], bool] = lambda _: True
+    needs: tuple[str, ...]
+    """The parts of a net's results that it takes."""
+    applies: Callable[[Result], bool] = lambda _: True
+
+    def shows(self, result: Result) -> bool:
+        """Whether there is something of this net to draw."""
+        return result.has(*self.needs) and self.applies(result)
 
 
-FIGURES: dict[str, Drawing] = {
-    "training": Drawing(
-        _curve("train_loss"), "epoch", "training loss", f"Training loss by epoch ({BAND})."
-    ),
-    "error": Drawing(
-        _curve("test_error"), "epoch", "test error (%)", f"Test error by epoch ({BAND})."
-    ),
-    "gates": Drawing(
-        _gates,
-        "block",
-        "mean of T",
-        f"Transform gate by block, averaged over test images and units ({BAND}); of a gated network it is max(0, k). Dotted, "
-        "for gates that depend on the sample: a tenth and nine tenths of all values lie below. Networks whose gates are "
-        "constant are left out.",
-        _has_gates,
-    ),
-    "lesion": Drawing(
-        _lesion,
-        "block removed",
-        "test error (%)",
-        f"Test error after one block has become its shortcut; dotted: the whole network ({BAND}).",
-    ),
-    "prune": Drawing(
-        _prune,
-        "blocks removed (%)",
-        "test error (%)",
-        "Test error as blocks become their shortcuts. Solid: at random (median over orders and seeds, band from a tenth to "
-        "nine tenths of them); dashed: smallest gate first (mean over seeds), where gates differ.",
-    ),
-    "rules": Drawing(
-        _rules,
-        "blocks removed (%)",
-        "test error (%)",
-        "The same by two other rules (mean over seeds). Solid: greedily, each time the block without which the fewest training "
-        "images are mistaken; dotted: the block that adds least to its shortcut first.",
-    ),
-    "estimation": Drawing(
-        _estimation,
-        "block",
-        "share of the last output's spread",
-        "Estimation error, a block's output less that of the last block of its stage, per unit over test images, then "
-        "averaged over units, as a share of the spread of the last output. Solid: standard deviation (mean over seeds, band "
-        "from smallest to largest); dotted: mean error. Left out are networks without shortcuts, of a single block, or "
-        "that mistake more than half of the test images.",
-        _has_estimates,
-    ),
-    "shuffle": Drawing(
-        _shuffle,
-        "Kendall's tau",
-        "test error (%)",
-        "Test error after random swaps of blocks within a stage, against the order that is left: 1 is the trained order, "
-        "-1 its reverse (point: mean over seeds; bar: smallest to largest seed). Cross: whole shuffles; square: each stage "
-        "reversed.",
-        _can_be_shuffled,
-    ),
-    "paths": Drawing(
-        _paths,
-        "length of path (% of blocks)",
-        "share of all (%)",
-        f"What paths of each length bring to the gradient at the first block: their number times the mean norm along one "
-        f"({BAND}). Dotted: their number alone, if all blocks are open, by number of blocks. Plain networks have one path and "
-        "are left out, as are networks of fewer than three blocks.",
-        _has_paths,
-    ),
-}
+def drawings(measure: Measure) -> dict[str, Drawing]:
+    """All figures of a study whose networks are judged by this measure, by name."""
+    label = measure.label.capitalize()
+    axis = measure.axis
+    failed = f"{measure.label} of {measure.failed:g}{measure.unit} or worse"
+    return {
+        "training": Drawing(
+            _curve("train_loss"),
+            "epoch",
+            "training loss",
+            f"Training loss by epoch ({BAND}).",
+            ("train",),
+        ),
+        measure.name: Drawing(
+            _curve(measure.key), "epoch", axis, f"{label} by epoch ({BAND}).", ("train",)
+        ),
+        "gates": Drawing(
+            _gates,
+            "block",
+            "mean of T",
+            f"Transform gate by block, averaged over test examples and units ({BAND}); of a gated "
+            "network it is max(0, k). Dotted, for gates that depend on the sample: a tenth and "
+            "nine tenths of all values lie below. Networks whose gates are constant are left out.",
+            ("gates",),
+            _has_gates,
+        ),
+        "lesion": Drawing(
+            _lesion,
+            "block removed",
+            axis,
+            f"{label} after one block has become its shortcut; dotted: the whole network ({BAND}).",
+            ("lesion",),
+        ),
+        "prune": Drawing(
+            _prune,
+            "blocks removed (%)",
+            axis,
+            f"{label} as blocks become their shortcuts. Solid: at random (median over orders and "
+            "seeds, band from a tenth to nine tenths of them); dashed: smallest gate first (mean "
+            "over seeds), where gates differ.",
+            ("prune",),
+        ),
+        "rules": Drawing(
+            _rules,
+            "blocks removed (%)",
+            axis,
+            "The same by two other rules (mean over seeds). Solid: greedily, each time the block "
+            "that costs least on training examples; dotted: the block that adds least to its "
+            "shortcut first.",
+            ("prune",),
+        ),
+        "estimation": Drawing(
+            _estimation,
+            "block",
+            "share of the last output's spread",
+            "Estimation error, a block's output less that of the last block of its stage, per unit "
+            "over test examples, then averaged over units, as a share of the spread of the last "
+            "output. Solid: standard deviation (mean over seeds, band from smallest to largest); "
+            "dotted: mean error. Left out are networks without shortcuts, of a single block, or "
+            f"that have failed to train ({failed}).",
+            ("train", "estimation"),
+            _has_estimates,
+        ),
+        "shuffle": Drawing(
+            _shuffle,
+            "Kendall's tau",
+            axis,
+            f"{label} after random swaps of blocks within a stage, against the order that is left: "
+            "1 is the trained order, -1 its reverse (point: mean over seeds; bar: smallest to "
+            "largest seed). Cross: whole shuffles; square: each stage reversed.",
+            ("shuffle",),
+            _can_be_shuffled,
+        ),
+        "paths": Drawing(
+            _paths,
+            "length of path (% of blocks)",
+            "share of all (%)",
+            "What paths of each length bring to the gradient at the first block: their number "
+            f"times the mean norm along one ({BAND}). Dotted: their number alone, if all blocks "
+            "are open, by number of blocks. Plain networks have one path and are left out, as are "
+            "networks of fewer than three blocks.",
+            ("paths",),
+            _has_paths,
+        ),
+    }

@@ -4,6 +4,7 @@ import io
 import itertools
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
 import matplotlib as mpl
@@ -16,9 +17,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from skipgate.files import write_atomically
-from skipgate.reporting.drawings import BAND, FIGURES, Drawing
+from skipgate.reporting.drawings import BAND, Drawing, drawings
 from skipgate.results.names import line, size
-from skipgate.results.store import Result, Study
+from skipgate.results.store import Result, StudyResults
 
 mpl.use("Agg")  # figures are files; no window is ever opened
 
@@ -39,31 +40,34 @@ MOST_COLUMNS = 4
 """Inches of a page, of a row of panels and of the legend under them."""
 
 
-def captions() -> dict[str, str]:
+def captions(study: StudyResults) -> dict[str, str]:
     """What the figures show, by file name."""
-    return {f"{name}.png": drawing.caption for name, drawing in FIGURES.items()}
+    return {f"{name}.png": d.caption for name, d in drawings(study.measure).items()}
 
 
-def draw_all(study: Study, folder: Path) -> None:
+def draw_all(study: StudyResults, folder: Path) -> None:
     """Write the study's figures as PNG, two at a time: drawing is most of what a report takes."""
+    if not study.results:
+        return
+    names = drawings(study.measure)
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
-        for _ in pool.map(_draw_one, FIGURES, itertools.repeat(study), itertools.repeat(folder)):
+        for _ in pool.map(_draw_one, names, repeat(study), repeat(folder)):
             pass
 
 
-def _draw_one(name: str, study: Study, folder: Path) -> None:
+def _draw_one(name: str, study: StudyResults, folder: Path) -> None:
     groups: dict[str, dict[str, Result]] = {}
-    for result in (
-        study.results.values()
-    ):  # of nets that differ in neither size nor line the first; the others are ablations
+    for result in study.results.values():
+        # Of nets that differ in neither size nor line the first; the others are ablations.
         groups.setdefault(size(result.spec), {}).setdefault(line(result.spec), result)
-    save(_panels(groups, FIGURES[name]), folder / f"{name}.png")
+    save(_panels(groups, drawings(study.measure)[name]), folder / f"{name}.png")
 
 
 def draw_net(result: Result, file: Path) -> None:
     """All figures of one net as the panels of one picture."""
     figure, axes = plt.subplots(3, 3, figsize=(12, 9), layout="constrained")
-    for panel, drawing in zip(axes.flat, FIGURES.values(), strict=True):
+    figures = drawings(result.measure).values()
+    for panel, drawing in zip(axes.flat, figures, strict=True):
         if drawing.shows(result):
             drawing.draw(panel, result, COLOURS["residual"])
         panel.set_ylabel(drawing.y)

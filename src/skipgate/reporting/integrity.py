@@ -1,18 +1,22 @@
-"""That what is committed follows from what is committed. Each finding is a sentence: what moved, and what to do."""
+"""That what is committed follows from what is committed.
+
+Each finding is a sentence: what moved, and what to do.
+"""
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile, zip_longest
 from pathlib import Path
 from typing import Any
 
 from skipgate import paths
 from skipgate.files import read_json
 from skipgate.judging import papers
-from skipgate.judging.audit import audit_page
 from skipgate.judging.exact import judge_theory
 from skipgate.judging.judgement import judge_study
 from skipgate.lockfile import md5, written
 from skipgate.params import Params
+from skipgate.reporting.audit_page import audit_page
 from skipgate.reporting.listing import papers_page
 from skipgate.reporting.overview import overview_page, recorded
 from skipgate.reporting.pages import study_page
@@ -35,7 +39,7 @@ def findings(params: Params) -> Iterator[str]:
         yield from _changes(
             f"{paths.verdict_file(name)}", recorded(name), judgement.plain(), remedy
         )
-        page = study_page(params, study, judgement, draw=False)
+        page = study_page(params, study, judgement)
         yield from differs(paths.REPORTS / f"{name}.md", page, f"run: make report STUDY={name}")
     if paths.verdict_file("theory").exists():
         theory = judge_theory(known)
@@ -45,7 +49,7 @@ def findings(params: Params) -> Iterator[str]:
             theory.plain(),
             "run: dvc repro theory-report",
         )
-        page = theory_page(theory, draw=False)
+        page = theory_page(theory)
         yield from differs(paths.REPORTS / "theory.md", page, "run: dvc repro theory-report")
     yield from differs(paths.REPORTS / "audit.md", audit_page(known), "run: dvc repro paper-audit")
     yield from differs(
@@ -60,10 +64,10 @@ def findings(params: Params) -> Iterator[str]:
 def written_by_hand() -> Iterator[str]:
     """Results and pages that are not what their stage wrote, by the hashes in dvc.lock."""
     for file, (stage, found) in written().items():
-        if file.is_relative_to("results") and file.is_file() and md5(file) != found:
+        if file.is_relative_to("results") and file.exists() and md5(file) != found:
             yield (
-                f"{file} is not what the stage {stage} wrote; restore it with: git checkout -- {file}, "
-                f"or make it again with: dvc repro -s {stage}"
+                f"{file} is not what the stage {stage} wrote; restore it with: "
+                f"git checkout -- {file}, or make it again with: dvc repro -s {stage}"
             )
 
 
@@ -90,18 +94,18 @@ def differs(file: Path, expected: str, remedy: str) -> Iterator[str]:
     found = file.read_text() if file.exists() else ""
     if found == expected:
         return
-    lines = zip(found.splitlines() + [""] * 9999, expected.splitlines(), strict=False)
-    number, (is_there, should) = next(
-        (i, pair) for i, pair in enumerate(lines, 1) if pair[0] != pair[1]
-    )
-    at = next(
-        (i for i, (a, b) in enumerate(zip(is_there, should, strict=False)) if a != b),
-        min(len(is_there), len(should)),
-    )
-    start = max(at - 20, 0)
+    both = (text.splitlines(keepends=True) for text in (found, expected))
+    lines = enumerate(zip_longest(*both, fillvalue=""), start=1)
+    number, (is_there, should) = next((i, pair) for i, pair in lines if pair[0] != pair[1])
+    if is_there.rstrip("\n") == should.rstrip("\n"):
+        yield f"{file}, line {number}: the line does not end as it should; {remedy}"
+        return
+    pairs = zip(is_there, should, strict=False)
+    at = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    excerpt = slice(max(at - 20, 0), at + 20)
     yield (
-        f"{file}, line {number}: says '...{is_there[start : at + 20]}...' where the results render to "
-        f"'...{should[start : at + 20]}...'; {remedy}"
+        f"{file}, line {number}: says '...{is_there[excerpt].rstrip()}...' where the results "
+        f"render to '...{should[excerpt].rstrip()}...'; {remedy}"
     )
 
 

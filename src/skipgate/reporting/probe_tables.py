@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from statistics import median
 
 from skipgate.judging.statistics import estimate
-from skipgate.reporting.tables import error_text, linked, markdown
+from skipgate.reporting.tables import linked, markdown, score_text
 from skipgate.results.names import ONE_PATH, family
-from skipgate.results.store import Result, Study
+from skipgate.results.store import Result, StudyResults
+from skipgate.specs import told
 
 RULES = {
     "smallest": "half removed, smallest gate first",
@@ -25,70 +26,93 @@ LOST = {
 }
 
 
-def probes(study: Study) -> str:
-    """What removing and shuffling blocks does, in a few numbers a net."""
-    rows: list[dict[str, object]] = []
-    for net, result in study.results.items():
-        lesion, prune, shuffle = (result.parts[kind] for kind in ("lesion", "prune", "shuffle"))
-        without = [e.mean for e in map(estimate, lesion["without"]) if e is not None]
-        half = round(
-            len(lesion["without"]) / 2
-        )  # as `probes/speed` does; of a single block there is none
-        at_random = [error for order in prune["random"] for error in order[half]] if half else []
-        by_rule = {rule: prune[rule][half] if half and prune[rule] else [] for rule in RULES}
-        pairs = zip(shuffle["tau"], shuffle["errors"], strict=True)
-        shuffled = [error for tau, errors in pairs if tau < 1 for error in errors]
-        rows.append(
-            {
-                "net": f"`{net}`",
-                "whole": linked(error_text(lesion["whole"]), result, "lesion"),
-                "one block removed: median": linked(
-                    f"{median(without):.2f}" if without else "diverged", result, "lesion"
-                ),
-                "worst": linked(f"{max(without):.2f}" if without else "diverged", result, "lesion"),
-                "half removed at random": _mean(at_random, result, "prune"),
-                **{title: _mean(by_rule[rule], result, "prune") for rule, title in RULES.items()},
-                "shuffled": _mean(shuffled, result, "shuffle"),
-                "reversed": _mean(
-                    [error for errors in shuffle["reversed"]["errors"] for error in errors],
-                    result,
-                    "shuffle",
-                ),
-            }
-        )
-    return markdown(rows)
+def probes(study: StudyResults) -> str:
+    """What removing and shuffling blocks does, in a few numbers per net."""
+    rows = [
+        {"net": f"`{net}`", **_lesions(result), **_pruned(result), **_shuffled(result)}
+        for net, result in study.results.items()
+        if any(result.has(kind) for kind in ("lesion", "prune", "shuffle"))
+    ]
+    return markdown(rows) if rows else ""
+
+
+def _lesions(result: Result) -> dict[str, object]:
+    titles = ("whole", "one block removed: median", "worst")
+    if not result.has("lesion"):
+        return dict.fromkeys(titles, "-")
+    lesion = result.part("lesion")
+    without = [e.mean for e in map(estimate, lesion["without"]) if e is not None]
+    middle = f"{median(without):.2f}" if without else "diverged"
+    worst = f"{result.measure.worst(without):.2f}" if without else "diverged"
+    whole = score_text(result.measure, lesion["whole"])
+    return {
+        title: linked(text, result, "lesion")
+        for title, text in zip(titles, (whole, middle, worst), strict=True)
+    }
+
+
+def _pruned(result: Result) -> dict[str, object]:
+    """After half of the blocks is removed; of a single block there is no half."""
+    title = "half removed at random"
+    if not result.has("prune"):
+        return dict.fromkeys((title, *RULES.values()), "-")
+    prune = result.part("prune")
+    half = round((len(prune["random"][0]) - 1) / 2)  # as `probes/speed` counts it
+    at_random = [value for order in prune["random"] for value in order[half]] if half else []
+    by_rule = {rule: prune[rule][half] if half and prune[rule] else [] for rule in RULES}
+    ruled = {name: _mean(by_rule[rule], result, "prune") for rule, name in RULES.items()}
+    return {title: _mean(at_random, result, "prune"), **ruled}
+
+
+def _shuffled(result: Result) -> dict[str, object]:
+    if not result.has("shuffle"):
+        return {"shuffled": "-", "reversed": "-"}
+    shuffle = result.part("shuffle")
+    pairs = zip(shuffle["tau"], shuffle["errors"], strict=True)
+    swapped = [value for tau, values in pairs if tau < 1 for value in values]
+    turned = [value for values in shuffle["reversed"]["errors"] for value in values]
+    return {
+        "shuffled": _mean(swapped, result, "shuffle"),
+        "reversed": _mean(turned, result, "shuffle"),
+    }
 
 
 def _mean(errors: Sequence[float | None], result: Result, kind: str) -> str:
-    """The mean of the errors there are; a dash where the probe does not apply."""
+    """The mean of the numbers there are; a dash where the probe does not apply."""
     if not errors:
         return "-"
     found = estimate(errors)
     return linked(f"{found.mean:.2f}" if found else "diverged", result, kind)
 
 
-def speed(study: Study) -> str:
+def speed(study: StudyResults) -> str:
     """Prediction time and weights of a network that has lost the blocks with the smallest gates."""
     rows: list[dict[str, object]] = []
-    for net, result in study.results.items():
-        part = result.parts["speed"]
+    for net, result in study.having("speed").items():
+        part = result.part("speed")
         for i, (share, removed) in enumerate(zip(SHARES, part["removed"], strict=True)):
-            each = 1000000 * part["seconds"][i] / part["images"] / result.spec.settings.seeds
+            each = 1000000 * part["seconds"][i] / part["images"] / len(part["seeds"])
             rows.append(
                 {
-                    "net": f"`{net}`" if i == 0 else "",
+                    "net": _measured(net, result) if i == 0 else "",
                     "removed": f"{share}, {removed} blocks",
-                    "test error (%)": _mean(part["errors"][i], result, "speed"),
+                    study.measure.axis: _mean(part["errors"][i], result, "speed"),
                     "parameters": linked(f"{part['parameters'][i]:,}", result, "speed"),
                     "weights (kB)": f"{part['bytes'][i] / 1000:.0f}",
                     "kFLOP": linked(f"{part['flops'][i] / 1000:,.0f}", result, "speed"),
                     "time (µs)": linked(f"{each:.1f}", result, "speed"),
                 }
             )
-    return markdown(rows)
+    return markdown(rows) if rows else ""
 
 
-def sample_gates(study: Study) -> str:
+def _measured(net: str, result: Result) -> str:
+    """The net, and which of its seeds were measured if not all."""
+    seeds = result.part("speed")["seeds"]
+    return f"`{net}`" if len(seeds) == result.spec.seeds else f"`{net}`, {told(seeds)}"
+
+
+def sample_gates(study: StudyResults) -> str:
     """Gates that depend on the sample: how sparse they are for one, and on average."""
     rows: list[dict[str, object]] = [
         {
@@ -104,26 +128,26 @@ def sample_gates(study: Study) -> str:
                 )
             },
         }
-        for net, result in study.results.items()
-        for gate, spread in result.parts["gates"]["spread"].items()
+        for net, result in study.having("gates").items()
+        for gate, spread in result.part("gates")["spread"].items()
     ]
     return markdown(rows) if rows else ""
 
 
-def lost_paths(study: Study) -> str:
-    """Errors after losing as many paths with blocks and with shortcuts."""
+def lost_paths(study: StudyResults) -> str:
+    """Scores after losing as many paths with blocks and with shortcuts."""
     rows: list[dict[str, object]] = []
-    for net, result in study.results.items():
-        part = result.parts["paths"]
+    for net, result in study.having("paths").items():
+        part = result.part("paths")
         if family(result.spec) in ONE_PATH:
             continue
-        found: dict[tuple[int, int], list[float]] = {}
+        found: dict[tuple[int, int], list[float | None]] = {}
         for removed, cut, errors in zip(part["removed"], part["cut"], part["errors"], strict=True):
             found.setdefault((removed, cut), []).extend(errors)
         draws = len(part["removed"]) // len(found)
         row: dict[str, object] = {
             "net": f"`{net}`",
-            "draws x seeds": f"{draws} x {result.spec.settings.seeds}",
+            "draws x seeds": f"{draws} x {result.spec.seeds}",
         }
         for (removed, cut), title in LOST.items():
             row[title] = _mean(found.get((removed, cut), []), result, "paths")

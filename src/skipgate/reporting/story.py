@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-from skipgate import paths, specs
-from skipgate.files import read_json
+from skipgate import specs
 from skipgate.judging import papers
 from skipgate.judging.judgement import Judgement, judge_study
 from skipgate.params import Params
@@ -16,7 +15,7 @@ from skipgate.results.store import Result
 
 
 def story(params: Params, net: str, changes: list[str], runs: list[str]) -> str:
-    """Settings, what changed, results by seed, the verdicts and claims it feeds, its MLflow runs, and how to recreate it."""
+    """Settings, changes, results by seed, what it feeds, its MLflow runs, how to recreate it."""
     spec = specs.load(net)
     study = store.load(params, spec.study)
     result = study.results.get(net)
@@ -29,7 +28,7 @@ def story(params: Params, net: str, changes: list[str], runs: list[str]) -> str:
         "Verdicts it feeds": _verdicts(judgement, net) or "none: no paper reports its number",
         "Claims it feeds": _claims(judgement, net) or "none",
         "MLflow": "\n".join(runs) or "not there yet; run: python -m pipeline.sync",
-        "Again": f"make again NET={net}" + (_cost(spec) if result else ""),
+        "Again": f"make again NET={net}" + (_cost(result) if result else ""),
     }
     return "\n\n".join(f"{title}\n{'-' * len(title)}\n{text}" for title, text in parts.items())
 
@@ -44,26 +43,28 @@ def _settings(spec: specs.Spec) -> str:
 
 
 def _seeds(result: Result) -> str:
-    columns = {
-        "test error, last epoch": result.last("test_error"),
-        "best epoch": result.best("test_error"),
-        "training loss": result.last("train_loss"),
-        "mean T": result.metric("mean_gate"),
-    }
-    seeds = result.parts["train"]["seeds"]
+    columns: dict[str, list[float | None]] = {}
+    if result.has("train"):
+        columns[f"{result.measure.label}, last epoch"] = result.score()
+        columns["best epoch"] = result.score("best")
+        columns["training loss"] = result.last("train_loss")
+    if result.has("gates"):
+        columns["mean T"] = result.metric("mean_gate")
     rows: list[dict[str, object]] = [
-        {
-            "seed": seed,
-            **{name: "diverged" if v[i] is None else f"{v[i]:.4g}" for name, v in columns.items()},
-        }
-        for i, seed in enumerate(seeds)
+        {"seed": seed, **{name: _number(values[seed]) for name, values in columns.items()}}
+        for seed in range(result.spec.seeds)
     ]
     return markdown(rows)
 
 
+def _number(value: float | None) -> str:
+    return "diverged" if value is None else f"{value:.4g}"
+
+
 def _verdicts(judgement: Judgement, net: str) -> str:
     lines = [
-        f"{t.paper} {t.name}, {v.cell.row}, {v.cell.column}: reported {v.cell.value:g}, ours {v.ours}: {v.word} ({v.reason})"
+        f"{t.paper} {t.name}, {v.cell.row}, {v.cell.column}: reported {v.cell.value:g}, "
+        f"ours {v.ours}: {v.word} ({v.reason})"
         for t in judgement.tables
         for v in t.verdicts
         if v.net == net
@@ -77,7 +78,14 @@ def _claims(judgement: Judgement, net: str) -> str:
     )
 
 
-def _cost(spec: specs.Spec) -> str:
-    run = read_json(paths.result_file(spec.study, spec.net, "run"), "train it")
-    where = f"{run['device']}, {run['threads']} thread(s), commit {str(run['commit'])[:12]}"
-    return f"   ({run['seconds']:.0f} s of training on {where})"
+def _cost(result: Result) -> str:
+    """How long each range of seeds took, where, and by which kernels."""
+    lines = []
+    for run in result.runs if result.has("run") else ():
+        compiled = f", {'' if run['compiled'] else 'not '}compiled" if "compiled" in run else ""
+        where = f"{run['device']}, {run['threads']} thread(s){compiled}"
+        commit = str(run["commit"])[:12]
+        lines.append(
+            f"   {specs.told(run['seeds'])}: {run['seconds']:.0f} s on {where}, commit {commit}"
+        )
+    return "\n" + "\n".join(lines) if lines else ""

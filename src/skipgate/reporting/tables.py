@@ -6,12 +6,13 @@ import pandas as pd
 
 from skipgate import paths
 from skipgate.judging.judgement import JudgedTable, Judgement
-from skipgate.judging.statistics import estimate, less
+from skipgate.judging.statistics import difference, estimate
 from skipgate.judging.verdicts import Verdict
 from skipgate.reader import flat, plain
 from skipgate.results.names import family, size
-from skipgate.results.store import Result, Study
-from skipgate.specs import Spec
+from skipgate.results.store import Result, StudyResults
+from skipgate.settings import MEAN_GATE, Measure
+from skipgate.specs import Spec, told
 
 
 def markdown(rows: Sequence[dict[str, object]]) -> str:
@@ -25,61 +26,70 @@ def linked(text: object, result: Result, kind: str) -> str:
     return f"[{text}]({paths.link(file, paths.REPORTS)})"
 
 
-def nets(study: Study) -> str:
-    """Each net's error, loss and gates, as mean and 95% interval over seeds."""
+def nets(study: StudyResults) -> str:
+    """Each net's measure and gates, as mean and 95% interval over seeds; a dash for what is not."""
+    measure = study.measure
     rows: list[dict[str, object]] = []
     for net, result in study.results.items():
-        spec = result.spec
-        diverged = sum(epoch is not None for epoch in result.parts["train"]["diverged"])
-        rows.append(
-            {
-                "net": f"`{net}`",
-                "family": family(spec),
-                "size": size(spec),
-                "test error (%), last epoch": linked(
-                    error_text(result.last("test_error")), result, "train"
-                ),
-                "best epoch": linked(error_text(result.best("test_error")), result, "train"),
-                "mean T": linked(estimate(result.metric("mean_gate")) or "-", result, "gates"),
-                "blocks closed": linked(_closed(result), result, "gates"),
-                "seeds": f"{spec.settings.seeds}" + (f", {diverged} diverged" if diverged else ""),
-            }
-        )
+        row = {"net": f"`{net}`", "family": family(result.spec), "size": size(result.spec)}
+        last = f"{measure.axis}, last epoch"
+        row |= {last: "-", "best epoch": "-", "mean T": "-", "blocks closed": "-"}
+        diverged = 0
+        if result.has("train"):
+            diverged = sum(epoch is not None for epoch in result.part("train")["diverged"])
+            row[last] = linked(score_text(measure, result.score()), result, "train")
+            best = score_text(measure, result.score("best"))
+            row["best epoch"] = linked(best, result, "train")
+        if result.has("gates"):
+            row["mean T"] = linked(estimate(result.metric("mean_gate")) or "-", result, "gates")
+            row["blocks closed"] = linked(_closed(result), result, "gates")
+        row["seeds"] = f"{result.spec.seeds}" + (f", {diverged} diverged" if diverged else "")
+        rows.append({**row})
     rows += [
         {"net": f"`{net}`", "family": "not run", "size": reason}
         for net, reason in study.missing.items()
     ]
-    return pd.DataFrame(rows).fillna("").to_markdown(index=False, disable_numparse=True)
+    table: str = pd.DataFrame(rows).fillna("").to_markdown(index=False, disable_numparse=True)
+    return f"{table}\n\n{note}" if (note := lacking(study)) else table
 
 
-def error_text(errors: Sequence[float | None]) -> str:
-    """Mean and interval; the seeds themselves where an interval would go beyond all errors that there are."""
-    found = estimate(errors)
-    if (
-        found
-        and found.count > 1
-        and not 0 <= found.mean - found.half <= found.mean + found.half <= 100
-    ):
-        return ", ".join(f"{error:.2f}" for error in errors if error is not None)
+def lacking(study: StudyResults) -> str:
+    """Which nets lack a part of their results, and why."""
+    lines = [
+        f"- `{net}`: {'; '.join(dict.fromkeys(result.missing.values()))}"
+        for net, result in study.results.items()
+        if result.missing
+    ]
+    return "\n".join(lines)
+
+
+def score_text(measure: Measure, values: Sequence[float | None]) -> str:
+    """Mean and interval; the seeds themselves where an interval goes beyond what is possible."""
+    found = estimate(values)
+    low, high = measure.bounds
+    if found and found.count > 1:
+        reach = (found.mean - found.half, found.mean + found.half)
+        if reach[0] < low or reach[1] > high:
+            return ", ".join(f"{value:.2f}" for value in values if value is not None)
     return str(found or "diverged")
 
 
 def _closed(result: Result) -> str:
-    """How many blocks have a gate that is 0 for every image, mean over seeds."""
-    gates = result.parts["gates"]["T"]
-    return f"{sum(value == 0 for block in gates for value in block) / result.spec.settings.seeds:.1f} of {len(gates)}"
+    """How many blocks have a gate that is 0 for every example, mean over seeds."""
+    gates = result.part("gates")["T"]
+    closed = sum(value == 0 for block in gates for value in block)
+    return f"{closed / result.spec.seeds:.1f} of {len(gates)}"
 
 
-def against_paper(judged: JudgedTable, study: Study) -> str:
+def against_paper(judged: JudgedTable, study: StudyResults) -> str:
     """The paper's numbers beside ours, cell by cell, by the study's rule and at the best epoch."""
     unit = judged.table.unit
-    kind = "gates" if judged.table.metric == "mean_gate" else "train"
-    ours = (
-        f"ours ({unit})" if kind == "train" else f"ours, max(0, {unit})"
-    )  # what a gate lets through
+    kind = "gates" if judged.table.metric == MEAN_GATE.name else "train"
+    # Of a gate, what it lets through.
+    ours = f"ours ({unit})" if kind == "train" else f"ours, max(0, {unit})"
     rows: list[dict[str, object]] = []
     for verdict, best in zip(judged.verdicts, judged.at_best, strict=True):
-        result = study.results.get(verdict.net)
+        result = study.having(kind).get(verdict.net)
         row: dict[str, object] = {
             "": verdict.cell.row,
             " ": verdict.cell.column,
@@ -90,9 +100,8 @@ def against_paper(judged: JudgedTable, study: Study) -> str:
             "verdict": _word(verdict, judged.table.margin),
         }
         if kind == "train":
-            row["ours, best epoch"] = (
-                linked(best.ours or "diverged", result, kind) if result else "-"
-            )
+            ours_at_best = linked(best.ours or "diverged", result, kind) if result else "-"
+            row["ours, best epoch"] = ours_at_best
             row["verdict, best epoch"] = _word(best, judged.table.margin)
         rows.append(row)
     return markdown(rows)
@@ -124,23 +133,22 @@ def answers(judgement: Judgement) -> str:
     return markdown(rows)
 
 
-def ablations(study: Study) -> str:
-    """Nets that differ from an earlier one of the same family and size in a setting or two, and what that moves."""
+def ablations(study: StudyResults) -> str:
+    """Nets that differ in a setting or two from an earlier one of the same family and size."""
     first: dict[tuple[str, str], Result] = {}
     rows: list[dict[str, object]] = []
-    for net, result in study.results.items():
+    moves = f"{study.measure.label} ({study.measure.points or 'difference'}, paired by seed)"
+    for net, result in study.having("train", "gates").items():
         main = first.setdefault((family(result.spec), size(result.spec)), result)
         if main is not result:
-            moved = estimate(less(result.last("test_error"), main.last("test_error")))
-            gates = estimate(less(result.metric("mean_gate"), main.metric("mean_gate")))
+            moved = estimate(difference(result.score(), main.score()))
+            gates = estimate(difference(result.metric("mean_gate"), main.metric("mean_gate")))
             rows.append(
                 {
                     "net": f"`{net}`",
                     "against": f"`{main.spec.net}`",
                     "changed": ", ".join(changed_settings(main.spec, result.spec)),
-                    "test error (points, paired by seed)": linked(
-                        moved or "diverged", result, "train"
-                    ),
+                    moves: linked(moved or "diverged", result, "train"),
                     "mean T": linked(gates or "-", result, "gates"),
                 }
             )
@@ -157,23 +165,30 @@ def changed_settings(old: Spec, new: Spec) -> list[str]:
     ]
 
 
-def origins(study: Study) -> str:
+def origins(study: StudyResults) -> str:
     """Where each net's numbers come from, and the command that makes them again."""
     rows: list[dict[str, object]] = []
     for net, result in study.results.items():
-        run = result.parts["run"]
         spec_link = paths.link(paths.spec_file(net), paths.REPORTS)
+        trained = linked(_trained(result), result, "run") if result.has("run") else "-"
         rows.append(
             {
                 "net": f"`{net}`",
                 "spec": f"[{result.spec.digest}]({spec_link})",
                 "parameters": f"{result.spec.parameters:,}",
-                "trained on": linked(
-                    f"{run['device']}, {run['threads']} thread(s), {run['seconds']:.0f} s",
-                    result,
-                    "run",
-                ),
+                "trained on": trained,
                 "again": f"`make again NET={net}`",
             }
         )
     return markdown(rows)
+
+
+def _trained(result: Result) -> str:
+    """Where and for how long; seeds that were trained apart are told apart."""
+    runs = result.runs
+    places = [
+        f"{run['device']}, {run['threads']} thread(s), {run['seconds']:.0f} s"
+        + (f" ({told(run['seeds'])})" if len(runs) > 1 else "")
+        for run in runs
+    ]
+    return "; ".join(places)

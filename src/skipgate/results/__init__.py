@@ -1,1 +1,1 @@
-"""From result files to judgements and pages. Nothing here imports torch, so a report renders anywhere."""
+"""Results on disk, which are the truth: reading them, and putting seeds together. No torch."""

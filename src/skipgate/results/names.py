@@ -1,6 +1,6 @@
 """What nets are called on pages and in figures."""
 
-from skipgate.settings import Crelu, GateChoice, Mlp
+from skipgate.settings import GateChoice
 from skipgate.specs import Spec
 
 FAMILIES = {
@@ -23,24 +23,21 @@ ONE_PATH = ("plain", "CReLU")
 
 def family(spec: Spec) -> str:
     """The usual name of a pair of gates; a pair without one is spelt out."""
-    if isinstance(spec.settings.body, Crelu):
-        return "CReLU"
+    if spec.settings.body.family:
+        return spec.settings.body.family
     pair = _word(spec.settings.T), _word(spec.settings.C)
     return FAMILIES.get(pair, f"T {pair[0]}, C {pair[1]}")
 
 
 def line(spec: Spec) -> str:
-    """What a net is called in a legend: its family, and how it starts where nets are set beside each other by that."""
+    """What a net is called in a legend: its family, and its start where nets differ by that."""
     body = spec.settings.body
-    return f"{family(spec)}, {body.init}" if isinstance(body, Crelu) else family(spec)
+    return f"{family(spec)}, {body.init}" if body.told_by_init else family(spec)
 
 
 def size(spec: Spec) -> str:
     """The size by which nets of different families are set side by side."""
-    body = spec.settings.body
-    if isinstance(body, Crelu):
-        return f"CReLU, d = {body.depth}"
-    return f"d = {body.depth}" if isinstance(body, Mlp) else f"{body.kind}, n = {body.blocks}"
+    return spec.settings.body.size
 
 
 def _word(choice: GateChoice) -> str:

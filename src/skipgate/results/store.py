@@ -1,100 +1,181 @@
 """Results on disk, which are the truth; everything else is a view of them."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from skipgate import paths, specs
 from skipgate.files import Problem, read_json
 from skipgate.params import Params
 from skipgate.reader import nearest
+from skipgate.results.by_seed import only, runs_of
+from skipgate.settings import LAYOUTS, Measure
 
-KINDS = ("train", "run", "gates", "lesion", "prune", "shuffle", "estimation", "paths", "speed")
+KINDS = ("train", "run", *LAYOUTS)
 
 Rule = Literal["last", "best"]
 """Which epoch a number is read at; the papers name none."""
 
 Columns = list[list[float | None]]
-"""[seed][epoch]; null where a seed had no number."""
+"""[seed][epoch]; null where a seed had NaN."""
+
+
+class Waiting(Exception):
+    """A result that is needed is not there: nothing is said without it."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """All results of one net, made by the code beside them."""
+    """The results of one net, made by the code beside them; some parts may be missing."""
 
     spec: specs.Spec
     parts: dict[str, dict[str, Any]]
+    missing: dict[str, str] = field(default_factory=dict)
+    """Why a part that the net should have is not there."""
+
+    def part(self, kind: str) -> dict[str, Any]:
+        """One part, or Waiting."""
+        if kind not in self.parts:
+            raise Waiting(self.spec.net)
+        return self.parts[kind]
+
+    def has(self, *kinds: str) -> bool:
+        """Whether these parts are there."""
+        return all(kind in self.parts for kind in kinds)
+
+    @property
+    def measure(self) -> Measure:
+        """What the net is judged by."""
+        return self.spec.measure
+
+    @property
+    def runs(self) -> list[dict[str, Any]]:
+        """Where and how its seeds were trained, a record per range of seeds."""
+        return runs_of(self.part("run"), list(range(self.spec.seeds)))
+
+    @property
+    def seconds(self) -> float:
+        """How long its training took in all."""
+        return float(sum(run["seconds"] for run in self.runs))
 
     def last(self, metric: str) -> list[float | None]:
-        """A training metric at the last epoch, by seed; a diverged seed has no number."""
-        diverged = self.parts["train"]["diverged"]
+        """A training metric at the last epoch, per seed; a diverged seed has none."""
+        diverged = self.part("train")["diverged"]
+        columns = self.part("train")["metrics"][metric]
         return [
-            None if d is not None else column[-1]
-            for d, column in zip(diverged, self.curve(metric), strict=True)
+            None if failed is not None else column[-1]
+            for failed, column in zip(diverged, columns, strict=True)
         ]
 
     def best(self, metric: str) -> list[float | None]:
-        """A training metric at its best epoch, by seed."""
-        numbers = [[v for v in column if v is not None] for column in self.curve(metric)]
-        return [min(column, default=None) for column in numbers]
+        """A training metric at its best epoch, per seed."""
+        return [
+            self.measure.best(value for value in column if value is not None)
+            for column in self.curve(metric)
+        ]
 
     def curve(self, metric: str) -> Columns:
-        """A training metric by seed and epoch."""
-        columns: Columns = self.parts["train"]["metrics"][metric]
-        return columns
+        """A training metric by seed and epoch; null after a seed's last epoch."""
+        columns: Columns = self.part("train")["metrics"][metric]
+        longest = max(map(len, columns))
+        return [column + [None] * (longest - len(column)) for column in columns]
+
+    def score(self, rule: Rule = "last") -> list[float | None]:
+        """The measure that the net is judged by, per seed."""
+        return self.metric(self.measure.key, rule)
 
     def metric(self, name: str, rule: Rule = "last") -> list[float | None]:
-        """One number a seed: a training metric at the last or the best epoch, or `mean_gate`, the mean of T over all blocks."""
+        """One number per seed.
+
+        A training metric at the last or the best epoch, or `mean_gate`, the mean of T over blocks.
+        """
         if name == "mean_gate":
-            blocks = self.parts["gates"]["T"]
+            blocks = self.part("gates")["T"]
             columns = zip(*blocks, strict=True)
             return [None if None in column else sum(column) / len(blocks) for column in columns]
         return self.last(name) if rule == "last" else self.best(name)
 
 
 @dataclass(frozen=True)
-class Study:
+class StudyResults:
     """The nets of a study: those with results, and why the others have none."""
 
     name: str
+    measure: Measure
     specs: dict[str, specs.Spec]
     results: dict[str, Result]
     missing: dict[str, str]
 
+    def having(self, *kinds: str) -> dict[str, Result]:
+        """The nets that have these parts."""
+        return {net: result for net, result in self.results.items() if result.has(*kinds)}
 
-def load(params: Params, study: str) -> Study:
-    """Read a study's results; a damaged file is refused, a result of other code counts as missing."""
+    def lacking(self) -> dict[str, str]:
+        """Why a net, or a part of it, is not there."""
+        parts = {
+            net: "; ".join(dict.fromkeys(result.missing.values()))
+            for net, result in self.results.items()
+            if result.missing
+        }
+        return {**self.missing, **parts}
+
+
+def load(params: Params, study: str) -> StudyResults:
+    """Read a study's results; a damaged file is refused, a result of other code is missing."""
     if study not in params.studies:
         raise Problem(f"params.yaml has no study '{study}'; {nearest(study, params.studies)}")
+    known = {net: specs.load(net) for net in params.nets_of(study)}
     results = {}
     missing = {}
-    known = {net: specs.load(net) for net in params.nets_of(study)}
     for net, spec in known.items():
-        found = _parts(spec)
-        stale = [kind for kind in KINDS if kind not in found]
-        if not found:
-            missing[net] = f"not run yet; run: dvc repro probe@{net}"
-        elif stale:
-            missing[net] = (
-                f"no {' or '.join(stale)} result of the present code; run: dvc repro probe@{net}"
-            )
+        result = _result(spec)
+        if result.parts:
+            results[net] = result
         else:
-            results[net] = Result(spec, found)
-    return Study(study, known, results, missing)
+            missing[net] = f"not run yet; run: dvc repro probe@{net}"
+    return StudyResults(study, params.measure_of(study), known, results, missing)
 
 
-def _parts(spec: specs.Spec) -> dict[str, dict[str, Any]]:
-    """The net's result files whose digests match the spec."""
-    parts = {}
-    probing = specs.probe_digests(spec.net)
-    for kind in KINDS:
-        file = paths.result_file(spec.study, spec.net, kind)
-        if not file.exists():
-            continue
-        stage = "train" if kind in ("train", "run") else "probe"
-        remedy = f"restore it with git, or run: dvc repro {stage}@{spec.net}"
-        part = read_json(file, remedy)
-        if not isinstance(part, dict) or "digest" not in part:
-            raise Problem(f"{file} is no result; {remedy}")
-        if part["digest"] == spec.digest and part.get("probe_digest") == probing.get(kind):
-            parts[kind] = part
-    return parts
+def _result(spec: specs.Spec) -> Result:
+    """The parts whose digests match the specs and that have all the net's seeds."""
+    digests = specs.load_probing(spec.net).digests
+    parts: dict[str, dict[str, Any]] = {}
+    without = []
+    for kind in ("train", "run", *digests):
+        content = read_part(spec, kind)
+        if content is None or not _is_current(content, spec, digests.get(kind)):
+            without.append(kind)
+        elif kind == "run":
+            parts[kind] = content
+        elif not set(range(spec.seeds)) <= set(content["seeds"]) and not _together(kind):
+            without.append(kind)
+        else:
+            parts[kind] = only(kind, content, list(range(spec.seeds)))
+    remedy = f"no {_either(without)} result of the present code; run: dvc repro probe@{spec.net}"
+    return Result(spec, parts, dict.fromkeys(without, remedy))
+
+
+def _together(kind: str) -> bool:
+    """Whether a probe is measured on several seeds at once, and says on which."""
+    return kind in LAYOUTS and LAYOUTS[kind].together
+
+
+def _either(kinds: Iterable[str]) -> str:
+    return " or ".join(kinds)
+
+
+def _is_current(content: dict[str, Any], spec: specs.Spec, probe_digest: str | None) -> bool:
+    return bool(content["digest"] == spec.digest and content.get("probe_digest") == probe_digest)
+
+
+def read_part(spec: specs.Spec, kind: str) -> dict[str, Any] | None:
+    """A net's result file, whatever code made it; None where there is none."""
+    file = paths.result_file(spec.study, spec.net, kind)
+    if not file.exists():
+        return None
+    stage = "train" if kind in ("train", "run") else "probe"
+    remedy = f"restore it with git, or run: dvc repro {stage}@{spec.net}"
+    part = read_json(file, remedy)
+    if not isinstance(part, dict) or "digest" not in part:
+        raise Problem(f"{file} is no result; {remedy}")
+    return part

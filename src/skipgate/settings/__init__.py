@@ -1,33 +1,44 @@
-"""How a net may be built and trained: the values of `params.yaml`, as frozen dataclasses that say what they mean."""
+"""What may be asked for: the values of `params.yaml`, as frozen dataclasses. No torch."""
 
-from skipgate.settings.bodies import Body, Crelu, Fleuret, GateChoice, Init, Mlp, Norm, Resnet
-from skipgate.settings.probing import Estimating, PathSampling, Probes, Pruning, Shuffling
-from skipgate.settings.recipes import (
-    Augment,
-    Constant,
-    Dataset,
-    Decay,
-    Fractions,
-    Nadam,
-    Pixels,
-    Recipe,
-    Sgd,
-    Steps,
+from skipgate.settings.bodies.crelu import Crelu
+from skipgate.settings.bodies.fleuret import Fleuret
+from skipgate.settings.bodies.mlp import Mlp
+from skipgate.settings.bodies.resnet import Resnet
+from skipgate.settings.body import Body, Init, Norm
+from skipgate.settings.gates import GateChoice
+from skipgate.settings.measures import MEAN_GATE, Measure
+from skipgate.settings.probing import (
+    LAYOUTS,
+    Estimating,
+    Layout,
+    PathSampling,
+    Probes,
+    Pruning,
+    Shuffling,
 )
+from skipgate.settings.recipes import Augment, Decay, Nadam, Pixels, Recipe, Sgd
+from skipgate.settings.schedules import ConstantRate, Fractions, Moment, Schedule, Steps
+from skipgate.settings.task import Source, TaskSettings
+from skipgate.settings.tasks.classify import Classify
 
 __all__ = [
+    "LAYOUTS",
+    "MEAN_GATE",
     "Augment",
     "Body",
-    "Constant",
+    "Classify",
+    "ConstantRate",
     "Crelu",
-    "Dataset",
     "Decay",
     "Estimating",
     "Fleuret",
     "Fractions",
     "GateChoice",
     "Init",
+    "Layout",
+    "Measure",
     "Mlp",
+    "Moment",
     "Nadam",
     "Norm",
     "PathSampling",
@@ -36,7 +47,10 @@ __all__ = [
     "Pruning",
     "Recipe",
     "Resnet",
+    "Schedule",
     "Sgd",
     "Shuffling",
+    "Source",
     "Steps",
+    "TaskSettings",
 ]

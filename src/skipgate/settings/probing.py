@@ -2,7 +2,31 @@
 
 from dataclasses import dataclass, field
 
-from skipgate.reader import positive
+from skipgate.reader import nearest, positive
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a probe's result is laid out: the seed is the last axis of all that is not shared."""
+
+    shared: tuple[str, ...] = ()
+    """Keys that are the same for every seed."""
+    rows: tuple[str, ...] = ()
+    """Keys of lists that run side by side, where seeds may have rows that others have not."""
+    together: bool = False
+    """Measured on several seeds at once: one seed's part cannot be told from it."""
+
+
+LAYOUTS: dict[str, Layout] = {
+    "gates": Layout(),
+    "lesion": Layout(shared=("stage",)),
+    "prune": Layout(),
+    "shuffle": Layout(shared=("swaps", "tau")),
+    "estimation": Layout(shared=("stage",)),
+    "paths": Layout(shared=("removed", "cut"), rows=("removed", "cut", "errors")),
+    "speed": Layout(together=True),
+}
+"""Every probe, in the order in which they run; each is the file of that name in `probes`."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +84,21 @@ class PathSampling:
 
 @dataclass(frozen=True)
 class Probes:
-    """All of them."""
+    """Which probes a net gets, and how much each draws."""
 
     images: int = 0
     """Probe on the first so many test images only; 0 means all."""
+    kinds: tuple[str, ...] = tuple(LAYOUTS)
+    """Which probes a net gets."""
     prune: Pruning = field(default_factory=Pruning)
     shuffle: Shuffling = field(default_factory=Shuffling)
     estimation: Estimating = field(default_factory=Estimating)
     paths: PathSampling = field(default_factory=PathSampling)
+
+    def __post_init__(self) -> None:
+        for kind in self.kinds:
+            if kind not in LAYOUTS:
+                raise ValueError(f"there is no probe {kind!r}; {nearest(kind, LAYOUTS)}")
 
     def images_for(self, kind: str) -> int:
         """How many test images a probe takes."""

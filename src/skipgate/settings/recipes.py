@@ -1,29 +1,11 @@
-"""What a net is trained on and how."""
+"""How a net is trained."""
 
 import math
 from dataclasses import dataclass, field
 from typing import Literal
 
 from skipgate.reader import between, positive
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """A labelled set of images: where it comes from and what its decoded bytes must hash to."""
-
-    kind: Literal["digits", "mnist"]
-    shape: tuple[int, int, int]
-    classes: int
-    top: int
-    """The largest pixel value; `unit` pixels are divided by it."""
-    test: int
-    """How many images the test set has."""
-    sha256: str
-    """Of the decoded arrays."""
-    files: dict[str, str] = field(default_factory=dict)
-    """Raw files with their SHA-256: training images and labels, test images and labels."""
-    package: str = ""
-    """Where the npm registry has them."""
+from skipgate.settings.schedules import ConstantRate, Fractions, Steps
 
 
 @dataclass(frozen=True)
@@ -69,39 +51,6 @@ class Nadam:
 
 
 @dataclass(frozen=True)
-class Constant:
-    """The same learning rate all along."""
-
-    kind: Literal["constant"]
-
-
-@dataclass(frozen=True)
-class Steps:
-    """Multiply the learning rate by `factor` at each of these epochs."""
-
-    kind: Literal["steps"]
-    at: tuple[int, ...]
-    factor: float
-
-    def __post_init__(self) -> None:
-        positive(factor=self.factor, **{"an epoch of at": min(self.at, default=1)})
-
-
-@dataclass(frozen=True)
-class Fractions:
-    """Multiply the learning rate by `factor` after each of these fractions of all epochs."""
-
-    kind: Literal["fractions"]
-    at: tuple[float, ...]
-    factor: float
-
-    def __post_init__(self) -> None:
-        positive(factor=self.factor)
-        for fraction in self.at:
-            between(0, 1, **{"a fraction of at": fraction})
-
-
-@dataclass(frozen=True)
 class Decay:
     """Weight decay (an L2 term of the loss), always on weights; on the rest where switched on."""
 
@@ -125,7 +74,7 @@ class Recipe:
     epochs: int
     batch: int
     optimiser: Sgd | Nadam
-    schedule: Constant | Steps | Fractions
+    schedule: ConstantRate | Steps | Fractions
     pixels: Pixels = "unit"
     decay: Decay = field(default_factory=Decay)
     augment: Augment = field(default_factory=Augment)

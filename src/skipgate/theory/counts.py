@@ -5,13 +5,13 @@ import torch
 from skipgate.nets.bodies import Plan, build
 from skipgate.nets.layers import Conv, Linear
 from skipgate.nets.network import Network, parameter_count
-from skipgate.settings import Body, Dataset, Fleuret, GateChoice, Resnet
+from skipgate.settings import Body, Classify, Fleuret, GateChoice, Resnet
 from skipgate.theory.fresh import ONE, SCALAR
 
-MNIST = Dataset("mnist", (1, 28, 28), 10, 255, 10000, "")
-CIFAR = Dataset("digits", (3, 32, 32), 10, 255, 10000, "")
+MNIST = Classify("classify", (1, 28, 28), 10, 255, 10000, "")
+CIFAR = Classify("classify", (3, 32, 32), 10, 255, 10000, "")
 """The shape alone matters here."""
-BODIES: dict[str, tuple[Body, Dataset]] = {
+BODIES: dict[str, tuple[Body, Classify]] = {
     "fleuret": (Fleuret("fleuret"), MNIST),
     "resnet-5": (Resnet("resnet", blocks=5), CIFAR),
     "wide-3-4": (Resnet("resnet", blocks=3, widen=4, shortcut="project"), CIFAR),
@@ -46,6 +46,6 @@ def layers(network: Network) -> int:
     return sum(isinstance(module, Conv | Linear) for module in network.modules())
 
 
-def _built(body: Body, data: Dataset, T: GateChoice = ONE) -> Network:
+def _built(body: Body, data: Classify, T: GateChoice = ONE) -> Network:
     with torch.device("meta"):
-        return build(body, Plan(T, ONE, data, 1))
+        return build(body, Plan(T, ONE, data.shape, data.outputs, 1))

@@ -1,7 +1,8 @@
-"""The strict identity of epsilon-ResNet (Yu et al. 2018, Equations 3 to 5), in the gate and the networks of this project.
+"""The strict identity of epsilon-ResNet, in the gate and the networks of this project.
 
-S(F) = 0 if |F_i| < epsilon for every i, else F. The gate makes it of ReLUs with a large weight L, so that just above epsilon
-there is a band, 1 / L wide, in which it is still closed.
+S(F) = 0 if |F_i| < epsilon for every i, else F (Yu et al. 2018, Equations 3 to 5). The gate builds
+S from ReLUs with a large weight L, so that it is still closed in a band of width 1 / L just above
+epsilon.
 """
 
 from typing import Any, cast
@@ -16,7 +17,7 @@ from skipgate.nets.layers import BatchNorm
 from skipgate.nets.network import Network
 from skipgate.settings import GateChoice, Mlp
 from skipgate.streams import stream
-from skipgate.theory.fresh import IMAGES, ONE, Recipe, fresh
+from skipgate.theory.fresh import IMAGES, ONE, Sample, fresh
 
 EPSILON = 2.5
 BODY = Mlp("mlp", depth=24, width=16, init="he-normal")
@@ -25,7 +26,7 @@ BATCH = 64
 STEPS = (0.1, 0.001, 0.00001, 0.000002)
 """Distances from epsilon at which the gate is tried on both sides."""
 HUSHED = 0.01
-"""Scale of the last normalisation in the blocks that shall close."""
+"""Scale of the last normalisation in the blocks that are to close."""
 
 
 def study() -> dict[str, Any]:
@@ -50,11 +51,11 @@ def _gate() -> Epsilon:
 
 def _network(over: str) -> Network:
     choice = GateChoice("epsilon", {"epsilon": EPSILON, "over": over})
-    return fresh(BODY, Recipe(choice, ONE, purpose="epsilon"))
+    return fresh(BODY, Sample(choice, ONE, purpose="epsilon"))
 
 
 def _value(gate: Epsilon, largest: float) -> float:
-    """The gate for responses whose largest is this one."""
+    """The gate for responses whose largest absolute value is `largest`."""
     f = torch.zeros(1, 1, BODY.width, dtype=torch.float64)
     f[..., 0] = -largest
     return float(gate(f, f))
@@ -66,19 +67,22 @@ def band(gate: Epsilon) -> float:
     high = 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if _value(gate, EPSILON + middle) == 1 else (middle, high)
+        if _value(gate, EPSILON + middle) == 1:
+            high = middle
+        else:
+            low = middle
     return high
 
 
 def _sampled(gate: Epsilon) -> dict[str, int]:
     """Responses with a largest value spread about epsilon, against Equation 3 to the last bit."""
-    die = stream(0, "epsilon responses")
-    f = 2 * torch.rand(1, SAMPLES, BODY.width, generator=die, dtype=torch.float64) - 1
+    generator = stream(0, "epsilon responses")
+    f = 2 * torch.rand(1, SAMPLES, BODY.width, generator=generator, dtype=torch.float64) - 1
     f = (
         f
         / f.abs().amax(-1, keepdim=True)
         * EPSILON
-        * (0.5 + torch.rand(1, SAMPLES, 1, generator=die, dtype=torch.float64))
+        * (0.5 + torch.rand(1, SAMPLES, 1, generator=generator, dtype=torch.float64))
     )
     shut = (f.abs() < EPSILON).all(-1, keepdim=True)
     right = (gate(f, f) * f == torch.where(shut, torch.zeros_like(f), f)).all(-1)
@@ -90,7 +94,10 @@ def _sampled(gate: Epsilon) -> dict[str, int]:
 
 
 def removal() -> dict[str, Any]:
-    """A network half of whose blocks fall below epsilon: its outputs without them, and the gradient that reaches them."""
+    """A network half of whose blocks stay below epsilon.
+
+    Its outputs without these blocks, and the gradient that reaches them.
+    """
     network = _network("batch")
     for block in network.blocks[1::2]:
         last = [module for module in block.transform.modules() if isinstance(module, BatchNorm)][-1]

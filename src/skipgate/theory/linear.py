@@ -1,7 +1,8 @@
-"""Looks-linear initialisation (Balduzzi et al. 2017, in the lecture): with CReLU, W phi(x) = V x, layer after layer.
+"""Looks-linear initialisation (Balduzzi et al. 2017, in the lecture).
 
-phi(x) has max(0, x_q) and max(0, -x_q) beside each other for each q, and W has V's columns and their opposites beside each
-other, so that the network is the product of its V's until training parts the columns.
+With CReLU, W phi(x) = V x, layer after layer: phi(x) has max(0, x_q) and max(0, -x_q) next to each
+other for each q, and W has each column of V next to its negative. The network is thus the product
+of its V's until training makes the paired columns differ.
 """
 
 from typing import Any
@@ -19,7 +20,7 @@ BATCH = 64
 
 
 def study() -> dict[str, Any]:
-    """Relative deviations from a linear map by depth, with looks-linear and with ordinary weights."""
+    """Relative deviations from a linear map by depth, with looks-linear and ordinary weights."""
     orthogonal = [torch.linalg.qr(_normal(WIDTH, i))[0] for i in range(max(DEPTHS))]
     looks_linear = [looking_linear(V) for V in orthogonal]
     # He's variance 2 / fan-in for the 2 WIDTH inputs that CReLU makes of WIDTH.
@@ -40,14 +41,14 @@ def study() -> dict[str, Any]:
 
 
 def network(weights: list[Tensor], x: Tensor) -> Tensor:
-    """From x to W phi(x), for each W in turn."""
+    """The output of layers x -> W phi(x), one per W."""
     for W in weights:
         x = crelu(x) @ W.T
     return x
 
 
 def _each(weights: list[Tensor], x: Tensor, y: Tensor) -> dict[str, list[float]]:
-    """Deviations by depth: N(x + y) from N(x) + N(y), and N(sx) from s N(x) for s = 2 and s = -1."""
+    """Deviations by depth: N(x + y) from N(x) + N(y), and N(sx) from s N(x) for s in {2, -1}."""
     found: dict[str, list[float]] = {"sum": [], "times 2": [], "times -1": []}
     for depth in DEPTHS:
         some = weights[:depth]

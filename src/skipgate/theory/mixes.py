@@ -1,7 +1,8 @@
-"""The best mix of two estimates of one thing (unrolled section 3.3 and Appendix A.1), which a highway gate could compute.
+"""The best mix of two estimates of one quantity, which a highway gate could compute.
 
-a and H are unbiased estimates of A with errors of variance v_a, v_H and covariance v_aH. Among all (1 - T) a + T H, the one
-with the least variance has T = alpha_1 / (alpha_1 + alpha_2), where alpha_1 = v_a - v_aH and alpha_2 = v_H - v_aH (Equations
+unrolled section 3.3 and Appendix A.1: a and H are unbiased estimates of A with errors of variance
+v_a, v_H and covariance v_aH. Among all (1 - T) a + T H, the one with the least variance has
+T = alpha_1 / (alpha_1 + alpha_2), where alpha_1 = v_a - v_aH and alpha_2 = v_H - v_aH (Equations
 10, 15 and 16).
 """
 
@@ -16,7 +17,7 @@ from skipgate.streams import stream
 
 DRAWS = 100000
 GRID = [i / 20 for i in range(-20, 41)]
-"""Values of T to try beside the best one; a sigmoid reaches those between 0 and 1."""
+"""Values of T to try besides the best one; a sigmoid reaches those between 0 and 1."""
 LATENT = 3.0
 """E[A]: not 0, so that weights that do not sum to 1 show their bias."""
 
@@ -32,11 +33,11 @@ class Errors:
 
     @property
     def alphas(self) -> tuple[float, float]:
-        """alpha_1 and alpha_2 of section 3.3, with the covariance of the two errors, as Appendix A.1 has it."""
+        """alpha_1 and alpha_2 of section 3.3, with the errors' covariance, as in Appendix A.1."""
         return self.a - self.both, self.H - self.both
 
     def variance(self, T: float) -> float:
-        """Of the error of (1 - T) a + T H."""
+        """Variance of the error of (1 - T) a + T H."""
         return (1 - T) ** 2 * self.a + T**2 * self.H + 2 * T * (1 - T) * self.both
 
 
@@ -51,7 +52,7 @@ CASES = {
 
 
 def study() -> dict[str, Any]:
-    """Each case by formula and by simulation, and what changes where the text departs from the derivation."""
+    """Each case by formula and by simulation, and with the formulas as section 3.3 prints them."""
     return {
         "draws": DRAWS,
         "grid": GRID,
@@ -69,11 +70,15 @@ def best(errors: Errors) -> float:
 
 
 def as_printed(errors: Errors) -> float | None:
-    """T with the covariance that section 3.3 prints, Cov[a - A, a - H] = v_a - v_aH, in both alphas."""
+    """T with the covariance that section 3.3 prints in both alphas, None if they sum to 0.
+
+    That covariance is Cov[a - A, a - H] = v_a - v_aH.
+    """
     printed = errors.a - errors.both
     first = errors.a - printed
     second = errors.H - printed
-    return first / (first + second) + 0.0 if first + second else None  # + 0.0 makes -0 a 0
+    # Adding 0.0 turns -0.0 into 0.0.
+    return first / (first + second) + 0.0 if first + second else None
 
 
 def sigmoid(z: float) -> float:
@@ -82,7 +87,10 @@ def sigmoid(z: float) -> float:
 
 
 def bias(keep: float, take: float) -> dict[str, float]:
-    """Mean error of keep * a + take * H: (keep + take - 1) E[A], so unbiased mixes sum to 1 (Equation 14)."""
+    """Mean error of keep * a + take * H, by formula and sampled.
+
+    It is (keep + take - 1) E[A], so the weights of an unbiased mix sum to 1 (Equation 14).
+    """
     A, a, H = _draw(CASES["equal"], "bias")
     error = keep * a + take * H - A
     expected = (keep + take - 1) * LATENT

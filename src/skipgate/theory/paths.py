@@ -1,6 +1,7 @@
-"""Paths through a residual network (Veit et al. 2016, in the lecture): each block is passed through or by.
+"""Paths through a residual network (Veit et al. 2016, in the lecture).
 
-n blocks make C(n, l) paths of length l and 2^n in all; deleting m blocks leaves those that pass by all m, a share of 2^-m.
+A path goes through each block or around it. n blocks make C(n, l) paths of length l and 2^n in
+all; deleting m blocks leaves the paths that go around all m, a share of 2^-m.
 """
 
 import math
@@ -15,7 +16,7 @@ CENTRE = 0.95
 
 
 def study() -> dict[str, Any]:
-    """Numbers of paths by length, and the shares that go with deleted blocks, by formula and by counting."""
+    """Paths by length, and the shares lost with deleted blocks, by formula and by counting."""
     flat: dict[str, Any] = {}
     for n in BLOCKS:
         shortest, longest = central(n)
@@ -32,13 +33,13 @@ def study() -> dict[str, Any]:
 
 
 def counted(n: int) -> list[int]:
-    """Paths by length, found by going through all of them."""
+    """Paths by length, found by enumeration."""
     lengths = [sum(path) for path in product((0, 1), repeat=n)]
     return [lengths.count(length) for length in range(n + 1)]
 
 
 def counted_removed(n: int, m: int) -> float:
-    """The share of paths that pass through at least one of m blocks, found by going through all of them."""
+    """The share of paths that go through at least one of m blocks, found by enumeration."""
     return sum(any(path[:m]) for path in product((0, 1), repeat=n)) / float(2**n)
 
 

@@ -1,8 +1,9 @@
-"""Squared distance to identity (gresnet-v1 sections 2 and 3): how far a fresh layer's parameters are from an identity.
+"""Squared distance from a fresh layer's parameters to an identity (gresnet-v1 sections 2 and 3).
 
-For parameters that start at W and are an identity at W', SDI = E[(W - W')^2] element by element (Equations 1 and 2), and
-TSDI is its sum over weights and biases (Equation 3). The paper lets every bias start with variance 2/n, like the weights
-(Equations 5, 10 and 13): the convention "paper". This project starts biases at a constant: the convention "project".
+For parameters that start at W and are an identity at W', SDI = E[(W - W')^2] element by element
+(Equations 1 and 2), and TSDI is its sum over weights and biases (Equation 3). The paper lets every
+bias start with variance 2/n, like the weights (Equations 5, 10 and 13): the convention "paper".
+This project starts biases at a constant: the convention "project".
 """
 
 import math
@@ -18,11 +19,13 @@ from skipgate.nets.gates.sigmoid import Sigmoid
 from skipgate.nets.layers import Linear
 from skipgate.settings import GateChoice, Mlp
 from skipgate.streams import stream
-from skipgate.theory.fresh import COUPLED, ONE, ZERO, Recipe, fresh
+from skipgate.theory.fresh import COUPLED, ONE, ZERO, Sample, fresh
 
 DRAWS = {10: 2000, 30: 1000, 100: 300, 300: 40, 1000: 6}
-"""Sampled layers by width: a TSDI deviates by about as much at any width, and wide layers are
-dear."""
+"""Number of sampled layers by width.
+
+Wide layers are expensive, and TSDI has about the same standard deviation at any width.
+"""
 BIAS = -4.0
 """Where the highway gate's bias starts; Table 1 lets it go to -4, -4.5 and -5."""
 STARTS = (0.5, 1.0, 2.0)
@@ -33,7 +36,10 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Family:
-    """A kind of layer and its identity: weights at `diagonal` times the unit matrix, biases at `goal`."""
+    """A kind of layer, and where it is an identity: weights `diagonal` times I, biases `goal`.
+
+    `start` is where the biases start.
+    """
 
     kind: str
     diagonal: float = 0.0
@@ -54,10 +60,12 @@ FAMILIES = {
 
 @dataclass(frozen=True)
 class Distances:
-    """Squared distances to the identity, summed over a layer, one number a draw; and the mean SDI of one element."""
+    """Squared distances to the identity."""
 
     total: Tensor
+    """Sum over a layer, one value per draw."""
     elements: dict[str, float]
+    """Mean SDI of one element, by its place."""
 
 
 def study() -> dict[str, Any]:
@@ -90,14 +98,17 @@ def study() -> dict[str, Any]:
 
 
 def closed_form(family: Family, convention: str) -> tuple[float, float]:
-    """Slope and intercept of TSDI in n (Equations 6, 11 and 14; without a variance of the biases the intercept is 0)."""
-    return 2 + family.diagonal**2 + (
-        family.start - family.goal
-    ) ** 2, 2.0 if convention == "paper" else 0.0
+    """Slope and intercept of TSDI in n (Equations 6, 11 and 14).
+
+    Without a variance of the biases the intercept is 0.
+    """
+    slope = 2 + family.diagonal**2 + (family.start - family.goal) ** 2
+    intercept = 2.0 if convention == "paper" else 0.0
+    return slope, intercept
 
 
 def sample(family: Family, layer: Linear, convention: str) -> Distances:
-    """The distances of fresh layers, one a replica."""
+    """The distances of fresh layers, one per replica."""
     draws, n = layer.bias.shape
     weights = (layer.weight - family.diagonal * torch.eye(n, dtype=torch.float64)) ** 2
     biases = layer.bias - family.goal
@@ -116,7 +127,10 @@ def sample(family: Family, layer: Linear, convention: str) -> Distances:
 
 
 def fitted(sampled: dict[int, Distances]) -> dict[str, float]:
-    """Slope and intercept of the sampled TSDI by least squares over all draws, with half of their 95% intervals."""
+    """Slope and intercept of the sampled TSDI by least squares over all draws.
+
+    The margins are half of the 95% intervals.
+    """
     x = [n for n, one in sampled.items() for _ in one.total]
     line = stats.linregress(x, torch.cat([one.total for one in sampled.values()]).numpy())
     wide = float(stats.t.ppf((1 + LEVEL) / 2, len(x) - 2))
@@ -129,8 +143,8 @@ def fitted(sampled: dict[int, Distances]) -> dict[str, float]:
 
 
 def gate_at(c: float) -> float:
-    """g(c): the highway gate of a layer whose weights have gone to 0 and whose bias has gone to c (Table 1)."""
-    gate = cast(Sigmoid, fresh(_body(2), Recipe(HIGHWAY, COUPLED)).blocks[0].T)
+    """g(c): the highway gate of a layer with all weights at 0 and the bias at c (Table 1)."""
+    gate = cast(Sigmoid, fresh(_body(2), Sample(HIGHWAY, COUPLED)).blocks[0].T)
     gate.affine.weight.data.zero_()
     cast(Tensor, gate.affine.bias).data.fill_(c)
     x = torch.ones(1, 1, 2, dtype=torch.float64)
@@ -139,15 +153,16 @@ def gate_at(c: float) -> float:
 
 def gated(start: float) -> float:
     """TSDI of a layer with a scalar gate: k_init^2, whatever the width (section 3)."""
-    gate = cast(
-        Scalar,
-        fresh(_body(10), Recipe(GateChoice("scalar", {"start": start}), COUPLED)).blocks[0].T,
-    )
+    network = fresh(_body(10), Sample(GateChoice("scalar", {"start": start}), COUPLED))
+    gate = cast(Scalar, network.blocks[0].T)
     return float((gate.k**2).sum())
 
 
 def misprint(mean: float = 0.5, variance: float = 0.1, draws: int = 100000) -> dict[str, float]:
-    """E[(W - 1)^2] of Equation 15: sigma^2 + (mu - 1)^2, where its last line prints sigma^2 + (mu^2 - 1)^2."""
+    """E[(W - 1)^2] of Equation 15: sigma^2 + (mu - 1)^2.
+
+    The last line of the equation prints sigma^2 + (mu^2 - 1)^2.
+    """
     w = mean + math.sqrt(variance) * torch.randn(
         draws, generator=stream(0, "sdi misprint"), dtype=torch.float64
     )
@@ -167,8 +182,11 @@ def _body(n: int) -> Mlp:
 
 
 def _layer(kind: str, n: int, draws: int) -> Linear:
-    """The map of fresh layers whose parameters have to move: the gate's in a highway layer, else the transform's."""
-    block = fresh(_body(n), Recipe(*LAYERS[kind], draws, f"sdi {kind} {n}")).blocks[0]
+    """The affine map, in fresh layers, whose parameters have to move to reach an identity.
+
+    It is the gate's in a highway layer and the transform's in others.
+    """
+    block = fresh(_body(n), Sample(*LAYERS[kind], draws, f"sdi {kind} {n}")).blocks[0]
     moving = block.T if kind == "highway" else block.transform
     return next(module for module in moving.modules() if isinstance(module, Linear))
 

@@ -1,4 +1,7 @@
-"""Shattered gradients (Balduzzi et al. 2017, in the lecture) of fresh networks by depth, beside white and brown noise."""
+"""Shattered gradients (Balduzzi et al. 2017, in the lecture) of fresh networks by depth.
+
+White and brown noise serve for comparison.
+"""
 
 from typing import Any
 
@@ -10,14 +13,14 @@ from skipgate.nets.network import Network
 from skipgate.probes.gradients import along_line, autocorrelation
 from skipgate.settings import Body, Crelu, GateChoice, Mlp, Norm
 from skipgate.streams import stream
-from skipgate.theory.fresh import COUPLED, IMAGES, ONE, SCALAR, ZERO, Recipe, fresh
+from skipgate.theory.fresh import COUPLED, IMAGES, ONE, SCALAR, ZERO, Sample, fresh
 
 DEPTHS = (2, 10, 20, 50, 100)
 REPLICAS = 20
 POINTS = 256
 LAGS = (1, 2, 3, 5, 8, 12, 16, 24, 32)
 NORM = Norm(momentum=1.0)
-"""The newest batch is all that counts."""
+"""The running statistics are those of the latest batch alone."""
 HIGHWAY = GateChoice("sigmoid", {"bias": -2.0})
 PAIRS = {
     "plain": (ONE, ZERO),
@@ -53,33 +56,37 @@ def study() -> dict[str, Any]:
 
 
 def body_of(name: str, depth: int) -> Body:
-    """The networks that are compared: those of `mnist` in small."""
+    """The networks that are compared: small versions of those in `mnist`."""
     if name in PAIRS:
         return Mlp("mlp", depth, layers=1 if name == "highway" else 2, norm=NORM)
     return Crelu("crelu", depth, init="looks-linear" if name == "looks-linear" else "he-normal")
 
 
 def settle(network: Network, points: Tensor) -> None:
-    """Let batch normalisation take its statistics from these points, which half of all units are then active on."""
+    """Let batch normalisation take its statistics from these points.
+
+    Half of all units are then active on them.
+    """
     norms = [module for module in network.modules() if isinstance(module, BatchNorm)]
     if not norms:
         return
     with torch.no_grad():
         network.train()(points.expand(network.replicas, *points.shape))
-        for norm in norms:  # training divides by n, the running variance by n - 1, and depth would blow up the difference
+        # Training divides by n, the running variance by n - 1; depth would amplify the difference.
+        for norm in norms:
             norm.running_var *= (len(points) - 1) / len(points)
     network.eval()
 
 
 def peak(series: Tensor) -> Tensor:
-    """The largest share of one point in the sum of squares of (replica, point, pixel)."""
+    """The largest share of one point in the sum of squares; the axes are replica, point, pixel."""
     squares = series.square().sum(2)
     return squares.max(1).values / squares.sum(1)
 
 
 def _slopes(name: str, depth: int, line: Tensor) -> Tensor:
     network = fresh(
-        body_of(name, depth), Recipe(*PAIRS.get(name, (ONE, ZERO)), REPLICAS, "shattered")
+        body_of(name, depth), Sample(*PAIRS.get(name, (ONE, ZERO)), REPLICAS, "shattered")
     )
     settle(network, line)
     return along_line(network, line)

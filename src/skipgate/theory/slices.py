@@ -1,7 +1,8 @@
-"""Slices of the cost surface along k (gresnet-v2 section 2.2), in a small fresh network of this project.
+"""Slices of the cost surface along k (gresnet-v2 section 2.2), in a small fresh network.
 
-The paper: k = 1 is the original surface, k = 0 an identity, and every other slice is a linear combination of the two. That
-holds for the output of the gated layer, u(k) = g(k) u(1) + (1 - g(k)) u(0); it does not hold for the cost.
+The paper: k = 1 is the original surface, k = 0 an identity, and every other slice is a linear
+combination of the two. That holds for the output of the gated layer,
+u(k) = g(k) u(1) + (1 - g(k)) u(0); it does not hold for the cost.
 """
 
 from typing import Any, cast
@@ -22,7 +23,7 @@ from skipgate.theory.fresh import (
     ONE,
     SCALAR,
     ZERO,
-    Recipe,
+    Sample,
     farthest,
     fresh,
     settled,
@@ -31,10 +32,12 @@ from skipgate.theory.fresh import (
 BODY = Mlp("mlp", depth=8, width=16)
 BATCH = 64
 KS = [i / 10 for i in range(-10, 61)]
-"""To beyond 5.58, the largest mean k that the paper reports."""
+"""The range includes 5.58, the largest mean k that the paper reports."""
 MODELS = {"layer": (COUPLED, ZERO), "residual": (ONE, ONE)}
-"""The carry gate of the gated model, and that of the original: u = g f + (1 - g) x over f, u = g
-f_r + x over f_r + x."""
+"""The carry gates of the gated and of the original model.
+
+`layer` compares u = g f + (1 - g) x with f, `residual` u = g f_r + x with f_r + x.
+"""
 
 
 def study() -> dict[str, Any]:
@@ -48,9 +51,9 @@ def study() -> dict[str, Any]:
 
 
 def _deviations(carry: GateChoice, original: GateChoice) -> dict[str, float]:
-    """How far each statement is from true; 0 is to the last bit."""
+    """How far each statement is from true; 0 means that it holds to the last bit."""
     gated, x, _ = _subject(carry)
-    there = fresh(BODY, Recipe(ONE, original, purpose="slices"))
+    there = fresh(BODY, Sample(ONE, original, purpose="slices"))
     first = gated.blocks[0]
     hidden = gated.stem(x)
     slices = {k: _at(first, k, hidden) for k in KS}
@@ -67,7 +70,10 @@ def _deviations(carry: GateChoice, original: GateChoice) -> dict[str, float]:
 
 
 def losses() -> dict[str, Any]:
-    """Loss along the k of one block, all others at 1; `bend` is how far it leaves the line through k = 0 and k = 1."""
+    """Loss along the k of one block, all others at 1.
+
+    `bend` is how far it leaves the line through k = 0 and k = 1.
+    """
     network, x, y = _subject(ONE)
     found: dict[str, Any] = {}
     for name, block in (("first block", network.blocks[0]), ("last block", network.blocks[-1])):
@@ -89,7 +95,10 @@ def losses() -> dict[str, Any]:
 
 
 def _weights_of_identity() -> dict[str, Any]:
-    """The slice k = 0 against {k = 1, W = 0} of a residual layer; W = I in a plain one, without and with normalisation."""
+    """The slice k = 0 against points of the slice k = 1.
+
+    W = 0 in a residual layer; W = I in a plain one, without and with normalisation.
+    """
     network, x, _ = _subject(ONE)
     hidden = network.stem(x)
     block = network.blocks[0]
@@ -111,14 +120,14 @@ def _weights_of_identity() -> dict[str, Any]:
 
 def _subject(carry: GateChoice) -> tuple[Network, Tensor, Tensor]:
     """A gated network with k = 1, and images with labels."""
-    die = stream(0, "slices images")
-    x = torch.rand(1, BATCH, *IMAGES.shape, generator=die, dtype=torch.float64)
-    y = torch.randint(IMAGES.classes, (BATCH,), generator=die)
-    return fresh(BODY, Recipe(SCALAR, carry, purpose="slices")), x, y
+    generator = stream(0, "slices images")
+    x = torch.rand(1, BATCH, *IMAGES.shape, generator=generator, dtype=torch.float64)
+    y = torch.randint(IMAGES.classes, (BATCH,), generator=generator)
+    return fresh(BODY, Sample(SCALAR, carry, purpose="slices")), x, y
 
 
 def _at(block: Block, k: float, x: Tensor, through: nn.Module | None = None) -> Tensor:
-    """The output with the block's k set: of the block, or of the network that the block stands in."""
+    """The output with the block's k set: of the block, or of the network that contains it."""
     gate = cast(Scalar, block.T)
     gate.k.data.fill_(k)
     y: Tensor = (through or block)(x)

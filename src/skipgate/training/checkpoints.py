@@ -17,16 +17,20 @@ def to_bytes(state: dict[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
-def load(path: Path, remedy: str) -> dict[str, Any]:
-    """Read what `to_bytes` made; a damaged file is refused. Only tensors and plain values are ever unpickled."""
+def load(path: Path | io.BytesIO, remedy: str) -> dict[str, Any]:
+    """Read what `to_bytes` made; a damaged file is refused.
+
+    Only tensors and plain values are ever unpickled.
+    """
+    name = path if isinstance(path, Path) else "a seed's weights"
     try:
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
-        raise Problem(f"{path} is not there; {remedy}") from error
+        raise Problem(f"{name} is not there; {remedy}") from error
     except OSError:
         raise
     except Exception as error:  # a damaged pickle can fail in any way
-        raise Problem(f"{path} is damaged or cut short; {remedy}") from error
+        raise Problem(f"{name} is damaged or cut short; {remedy}") from error
     return state
 
 

@@ -1,81 +1,118 @@
-"""One net from spec to files: what the `train` stage, a pool of processes and a cluster all run."""
+"""Some seeds of a net from spec to files: what the `train` stage, processes and clusters all run."""
 
 import gc
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import torch
 
-from skipgate.data.images import Split, load
+from skipgate.data.examples import Split
 from skipgate.files import Problem, json_bytes, rounded
-from skipgate.nets.bodies import Plan, build
+from skipgate.nets.dense import compiled
 from skipgate.nets.network import Network
 from skipgate.nets.weights import from_list, to_list
 from skipgate.provenance import provenance
-from skipgate.specs import Spec
+from skipgate.results.by_seed import split as split_by_seed
+from skipgate.specs import Spec, pieces
+from skipgate.tasks import task_of
 from skipgate.training import checkpoints
 from skipgate.training.device import prepare
-from skipgate.training.loop import History, State, begin, fit
-from skipgate.training.vault import MODEL, RESULT, RUN, Vault, key_of
+from skipgate.training.loop import History, State, begin, build_for, fit
+from skipgate.training.nadam import Nadam
+from skipgate.training.vault import MODEL, RESULT, RUN, Vault, key_of, piece_of
 
-Watch = Callable[[History], None]
-"""Called after every epoch."""
-
-
-def obtain(spec: Spec, data: Path, vault: Vault, watch: Watch) -> Path:
-    """The folder of this training's files: from the vault, or trained now and kept there."""
-    key = key_of(spec)
-    with vault.lock(key):
-        return vault.find(key) or vault.put(key, train(spec, data, vault.checkpoint(key), watch))
+Watch = Callable[[Sequence[int], History], None]
+"""Called after every epoch, with the seeds that are trained together."""
 
 
-def train(spec: Spec, data: Path, checkpoint: Path, watch: Watch) -> dict[str, bytes]:
-    """Train all seeds and return the weights, the result and the provenance as files."""
+def obtain(spec: Spec, seeds: Sequence[int], data: Path, vault: Vault, watch: Watch) -> None:
+    """See to it that the vault has these seeds: train those that it has not."""
+    for wanted in pieces(seeds, spec.stack):
+        piece = piece_of(spec, wanted)
+        checkpoint = vault.checkpoint(piece)
+        with vault.lock(piece):
+            while missing := vault.missing(spec, wanted):
+                chosen = _begun(checkpoint, missing) or missing
+                for seed, files in train(spec, chosen, data, checkpoint, watch).items():
+                    vault.put(key_of(spec, seed), files)
+                checkpoint.unlink(missing_ok=True)
+
+
+def _begun(checkpoint: Path, missing: Sequence[int]) -> list[int] | None:
+    """The seeds of an unfinished training, if it has any of those that are missing.
+
+    It is finished as it was begun: seeds in another stack would come out in other last bits.
+    """
+    saved = checkpoints.resume(checkpoint)
+    if saved is None or not set(saved["seeds"]) & set(missing):
+        checkpoint.unlink(missing_ok=True)
+        return None
+    return list(saved["seeds"])
+
+
+def train(
+    spec: Spec, seeds: Sequence[int], data: Path, checkpoint: Path, watch: Watch
+) -> dict[int, dict[str, bytes]]:
+    """Train seeds side by side; returns weights, result and provenance of each as files."""
     settings = spec.settings
     device = prepare(settings.recipe)
-    split = load(data, settings.data, settings.recipe.pixels, device)
+    split = task_of(settings.data).load(data, settings.recipe, device)
     split = Split(split.train.first(settings.recipe.images), split.test)
     if len(split.train) % settings.recipe.batch == 1:
         raise Problem(
-            f"a batch of {settings.recipe.batch} leaves a last one of a single image, which has no variance; choose another"
+            f"a batch of {settings.recipe.batch} leaves a last one of a single example, which has "
+            "no variance; choose another"
         )
-    state = begin(settings, range(settings.seeds), device)
-    gc.freeze()  # what is there by now stays; looking through it again and again takes a twentieth of a small net's time
+    state = begin(settings, seeds, device)
+    # What is there by now stays; looking through it again and again takes a twentieth of a small
+    # net's time.
+    gc.freeze()
     try:
-        fit(state, split, checkpoint, watch)
+        fit(state, split, checkpoint, lambda history: watch(seeds, history))
     finally:
         gc.unfreeze()
-    run = provenance(device.type, settings.recipe.threads, state.seconds)
+    return _files(spec, state, device)
+
+
+def _files(spec: Spec, state: State, device: torch.device) -> dict[int, dict[str, bytes]]:
+    run = {
+        "seeds": list(state.seeds),
+        "stack": spec.stack,
+        "compiled": compiled(state.network.chain) or isinstance(state.optimiser, Nadam),
+        **provenance(device.type, spec.settings.recipe.threads, state.seconds),
+    }
+    tensors = to_list(state.network)
+    results = split_by_seed("train", _result(spec, state))
     return {
-        MODEL: checkpoints.to_bytes({"digest": spec.digest, "tensors": to_list(state.network)}),
-        RESULT: json_bytes(_result(spec, state)),
-        RUN: json_bytes({"net": spec.net, "digest": spec.digest, **run}),
+        seed: {
+            MODEL: checkpoints.to_bytes({"tensors": [t[place].clone() for t in tensors]}),
+            RESULT: json_bytes(results[seed]),
+            RUN: json_bytes({"net": spec.net, "digest": spec.digest, "runs": [run]}),
+        }
+        for place, seed in enumerate(state.seeds)
     }
 
 
-def load_trained(spec: Spec, model: Path) -> tuple[Network, torch.device]:
-    """The trained network, ready to be probed."""
-    settings = spec.settings
-    device = prepare(settings.recipe)
-    network = build(settings.body, Plan(settings.T, settings.C, settings.data, settings.seeds))
-    remedy = f"run: dvc repro train@{spec.net}"
-    saved = checkpoints.load(model, remedy)
-    if saved["digest"] != spec.digest:
-        raise Problem(f"{model} was trained by other code or settings; {remedy}")
-    from_list(network, saved["tensors"])
-    return network.to(device).eval(), device
+def network_of(spec: Spec, weights: Mapping[int, bytes], seeds: Sequence[int]) -> Network:
+    """The trained network of these seeds, ready to be probed."""
+    device = prepare(spec.settings.recipe)
+    network = build_for(spec.settings, len(seeds))
+    remedy = f"run: make again NET={spec.net}"
+    loaded = [checkpoints.load(io.BytesIO(weights[seed]), remedy)["tensors"] for seed in seeds]
+    columns = zip(*loaded, strict=True)
+    from_list(network, [torch.stack(column) for column in columns])
+    return network.to(device).eval()
 
 
 def _result(spec: Spec, state: State) -> dict[str, object]:
+    columns = {name: _by_seed(rows) for name, rows in state.history.items()}
     return {
         "net": spec.net,
         "digest": spec.digest,
         "seeds": list(state.seeds),
-        "diverged": [
-            _failed_at(*columns)
-            for columns in zip(*map(_by_seed, state.history.values()), strict=True)
-        ],
-        "metrics": {name: _by_seed(rows) for name, rows in state.history.items()},
+        "diverged": [_failed_at(*curves) for curves in zip(*columns.values(), strict=True)],
+        "metrics": columns,
     }
 
 
@@ -85,7 +122,7 @@ def _by_seed(rows: list[list[float]]) -> list[list[float | None]]:
 
 
 def _failed_at(*curves: list[float | None]) -> int | None:
-    """The epoch (from 0) from which on some metric of a seed was no number to the end, if there is one."""
+    """The epoch (from 0) from which on some metric of a seed was NaN to the end, if any."""
     epochs = list(zip(*curves, strict=True))
     failed = None
     while epochs and None in epochs.pop():

@@ -1,30 +1,32 @@
-"""The training loop: all seeds of a net, as replicas of one network."""
+"""The training loop: some seeds of a net, as replicas of one network."""
 
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from skipgate.data.batches import batches
-from skipgate.data.images import Split
-from skipgate.evaluation import evaluate, losses
+from skipgate.data.examples import Split, Streams
+from skipgate.evaluation import evaluate
 from skipgate.files import write_atomically
 from skipgate.nets.bodies import Plan, build
-from skipgate.nets.network import Network
+from skipgate.nets.network import Network, Output
 from skipgate.nets.weights import from_list, initialise, to_list
+from skipgate.settings import Moment
 from skipgate.specs import Settings
 from skipgate.streams import streams
+from skipgate.tasks import task_of
+from skipgate.tasks.task import Task
 from skipgate.training import checkpoints
-from skipgate.training.schedules import learning_rate
 from skipgate.training.stack import optimiser
 
 History = dict[str, list[list[float]]]
-"""A metric's values as [epoch][seed]; a loss that is no number is kept as such."""
+"""A metric's values as [epoch][seed]; a loss that is NaN is kept as such."""
 
 
 @dataclass
@@ -32,82 +34,114 @@ class State:
     """A training under way."""
 
     settings: Settings
-    seeds: range
+    seeds: tuple[int, ...]
+    task: Task
     network: Network
     optimiser: torch.optim.Optimizer
-    seconds: float = 0.0
+    history: History
+    epoch: int = 0
+    """Epochs that are behind it."""
+    step: int = 0
+    """Steps that are behind it."""
+    seconds: float = field(default=0.0)
     """Spent in epochs so far, before an interruption too."""
-    history: History = field(
-        default_factory=lambda: {"train_loss": [], "test_error": [], "test_loss": []}
-    )
+
+    @property
+    def moment(self) -> Moment:
+        """Where the training stands, for its schedule."""
+        return Moment(self.epoch, self.settings.recipe.epochs, self.step, self.history)
 
 
 def begin(
-    settings: Settings, seeds: range, device: torch.device, dtype: torch.dtype = torch.float32
+    settings: Settings,
+    seeds: Sequence[int],
+    device: torch.device,
+    dtype: torch.dtype = torch.float32,
 ) -> State:
-    """Initialised replicas, one a seed, and their optimiser."""
-    network = build(settings.body, Plan(settings.T, settings.C, settings.data, len(seeds)))
+    """Initialised replicas, one per seed, and their optimiser."""
+    task = task_of(settings.data)
+    network = build_for(settings, len(seeds))
     initialise(network, settings.body.init, streams(seeds, "init"))
     network.to(device, dtype)
-    return State(
-        settings,
-        seeds,
-        network,
-        optimiser(network, settings.recipe.optimiser, settings.recipe.decay),
-    )
+    stepper = optimiser(network, settings.recipe.optimiser, settings.recipe.decay)
+    names = ("train_loss", settings.data.measure.key, "test_loss")
+    history: History = {name: [] for name in names}
+    return State(settings, tuple(seeds), task, network, stepper, history)
+
+
+def build_for(settings: Settings, replicas: int, path: str = "net") -> Network:
+    """The network that these settings describe."""
+    data = settings.data
+    plan = Plan(settings.T, settings.C, data.shape, data.outputs, replicas, path)
+    return build(settings.body, plan)
 
 
 def run_epoch(state: State, split: Split, epoch: int) -> None:
     """Train one epoch, test, and add both to the history."""
-    train_loss = train_batches(state, split, epoch)
-    error, test_loss = evaluate(
-        state.network, split.test, len(state.seeds), state.settings.recipe.evaluation_batch
-    )
-    for name, values in (
-        ("train_loss", train_loss),
-        ("test_error", error),
-        ("test_loss", test_loss),
-    ):
-        state.history[name].append(values.tolist())
+    state.epoch = epoch
+    train_loss = train_batches(state, split)
+    batch = state.settings.recipe.evaluation_batch
+    tally = evaluate(state.network, state.task, split.test, batch)
+    values = (train_loss, tally.values(), tally.mean_loss())
+    for column, found in zip(state.history.values(), values, strict=True):
+        column.append(found.tolist())
+    state.epoch = epoch + 1
 
 
-def train_batches(state: State, split: Split, epoch: int, most: int | None = None) -> Tensor:
-    """Take a step for every mini-batch of the epoch, or for the first few; gives the mean training loss of each seed."""
+def train_batches(state: State, split: Split, most: int | None = None) -> Tensor:
+    """Take a step for every batch of an epoch, or for the first few.
+
+    Gives the mean training loss of each seed.
+    """
     recipe = state.settings.recipe
-    seeds = state.seeds
     network = state.network
-    for group in state.optimiser.param_groups:
-        group["lr"] = learning_rate(recipe, epoch)
-    order = streams(seeds, "order", epoch)
-    dice = streams(seeds, "augment", epoch)
-    coins = streams(seeds, "gates", epoch)
-    gates = network.gates
+    draw: Streams = partial(streams, state.seeds, epoch=state.epoch)
+    parts = network.drawing
+    generators = {purpose: draw(purpose) for purpose in {part.purpose for part in parts}}
     network.train()
-    total = torch.zeros(len(seeds), dtype=torch.float64, device=split.train.y.device)
-    for x, y in itertools.islice(
-        batches(split.train, recipe.batch, recipe.augment, order, dice), most
-    ):
-        for gate in gates:
-            gate.draw(coins)
-        state.optimiser.zero_grad(
-            set_to_none=False
-        )  # the gradients are slices of one tensor and must stay so
-        loss = losses(network(x), y)
-        loss.sum().backward()
+    total = torch.zeros(len(state.seeds), dtype=torch.float64, device=split.train.device)
+    count = 0
+    carried = None
+    for x, y in itertools.islice(split.train.epoch(recipe, draw), most):
+        for part in parts:
+            part.draw(generators[part.purpose])
+        _set_rate(state)
+        # The gradients are slices of one tensor and must stay so.
+        state.optimiser.zero_grad(set_to_none=False)
+        output = network.run(x, carried)
+        loss = state.task.losses(output.main, y)
+        _with_sides(state, loss, output, y).sum().backward()
         state.optimiser.step()
-        total += loss.detach().double() * y.shape[1]
-    return total / len(split.train)
+        state.step += 1
+        carried = output.state
+        total += loss.detach().double() * y[0].numel()
+        count += y[0].numel()
+    return total / count
+
+
+def _set_rate(state: State) -> None:
+    recipe = state.settings.recipe
+    rate = recipe.schedule.rate(recipe.optimiser.rate, state.moment)
+    for group in state.optimiser.param_groups:
+        group["lr"] = rate
+
+
+def _with_sides(state: State, loss: Tensor, output: Output, y: Tensor) -> Tensor:
+    """The loss that is trained by: the main one, and those of the side heads by their weights."""
+    for weight, side in output.sides:
+        loss = loss + weight * state.task.losses(side, y)
+    return loss
 
 
 def fit(state: State, split: Split, checkpoint: Path, watch: Callable[[History], None]) -> None:
-    """Train to the end from the checkpoint, or from the start; `watch` is called after every epoch."""
+    """Train to the end from the checkpoint, or from the start; `watch` is called every epoch."""
     saved = checkpoints.resume(checkpoint)
     if saved is not None:
         _restore(state, saved)
         watch(state.history)
-    for epoch in range(len(state.history["test_error"]), state.settings.recipe.epochs):
+    while not state.settings.recipe.schedule.is_over(state.moment):
         start = time.monotonic()
-        run_epoch(state, split, epoch)
+        run_epoch(state, split, state.epoch)
         state.seconds += time.monotonic() - start
         write_atomically(checkpoint, checkpoints.to_bytes(_snapshot(state)))
         watch(state.history)
@@ -115,11 +149,12 @@ def fit(state: State, split: Split, checkpoint: Path, watch: Callable[[History],
 
 def _snapshot(state: State) -> dict[str, Any]:
     # Random streams depend on the epoch alone, so they need no place here.
-    tensors = to_list(state.network)
-    steps = state.optimiser.state_dict()
     return {
-        "tensors": tensors,
-        "optimiser": steps,
+        "seeds": list(state.seeds),
+        "epoch": state.epoch,
+        "step": state.step,
+        "tensors": to_list(state.network),
+        "optimiser": state.optimiser.state_dict(),
         "history": state.history,
         "seconds": state.seconds,
     }
@@ -129,4 +164,6 @@ def _restore(state: State, saved: dict[str, Any]) -> None:
     from_list(state.network, saved["tensors"])
     state.optimiser.load_state_dict(saved["optimiser"])
     state.history.update(saved["history"])
+    state.epoch = saved["epoch"]
+    state.step = saved["step"]
     state.seconds = saved["seconds"]

@@ -1,14 +1,14 @@
-"""Finished trainings, kept by what they are: the spec's digest and the hash of the data.
+"""Finished work, kept by what it is: a seed's training, or what a probe found in one.
 
-Whoever needs a training asks here first, so that it is done once, whether by `dvc repro`, by a pool
-of processes or by a cluster. An entry is a folder that appears whole or not at all; a lock that
-dies with its holder keeps two from training the same.
+Whoever needs it asks here first, so that it is done once, whether by `dvc repro`, by a pool of
+processes or by a cluster. An entry is a folder that appears whole or not at all; a lock that dies
+with its holder keeps two from training the same.
 """
 
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,27 +22,37 @@ MODEL = "model.pt"
 RESULT = "train.json"
 RUN = "run.json"
 MANIFEST = "manifest.json"
-"""The files of an entry: weights, result, provenance, and the hashes of these."""
+"""The files of a training: weights, result, provenance, and the hashes of these."""
 
 
-def key_of(spec: Spec) -> str:
-    """What a training is kept under."""
+def name_of(spec: Spec) -> str:
+    """What all trainings of a net have in common: its behaviour and the content of its data."""
     return f"{spec.digest}-{spec.settings.data.sha256[:16]}"
+
+
+def key_of(spec: Spec, seed: int) -> str:
+    """What one seed's training is kept under, whatever stack trained it."""
+    return f"{name_of(spec)}-{seed}"
+
+
+def piece_of(spec: Spec, seeds: Sequence[int]) -> str:
+    """What seeds that are cut together share: a lock and a checkpoint."""
+    return f"{name_of(spec)}-of{spec.stack}-{seeds[0] // spec.stack}"
 
 
 @dataclass(frozen=True)
 class Vault:
-    """A folder of finished trainings; it may lie on a disk that several machines share."""
+    """A folder of finished work; it may lie on a disk that several machines share."""
 
     root: Path
 
     def find(self, key: str) -> Path | None:
-        """The entry, if it is there and undamaged; a damaged one is removed, so that it is trained again."""
+        """The entry, if it is there and undamaged; a damaged one is removed, and made again."""
         entry = self.root / key
         if not entry.exists():
             return None
         try:
-            hashes = read_json(entry / MANIFEST, "it is trained again")
+            hashes = read_json(entry / MANIFEST, "it is made again")
             whole = all(
                 sha256((entry / name).read_bytes()) == found for name, found in hashes.items()
             )
@@ -52,9 +62,15 @@ class Vault:
             shutil.rmtree(entry)
         return entry if whole else None
 
+    def missing(self, spec: Spec, seeds: Sequence[int]) -> list[int]:
+        """The seeds whose training is not here."""
+        return [seed for seed in seeds if self.find(key_of(spec, seed)) is None]
+
     def put(self, key: str, files: Mapping[str, bytes]) -> Path:
-        """Keep a training; if another was faster, its entry stays."""
+        """Keep something; if another was faster, its entry stays."""
         self.root.mkdir(parents=True, exist_ok=True)
+        for left in self.root.glob(f".new-{key}-*"):  # by one that was killed while it wrote
+            shutil.rmtree(left, ignore_errors=True)
         folder = Path(tempfile.mkdtemp(dir=self.root, prefix=f".new-{key}-"))
         try:
             for name, content in files.items():
@@ -67,27 +83,24 @@ class Vault:
                 os.rename(folder, self.root / key)  # noqa: PTH104
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        self.checkpoint(key).unlink(missing_ok=True)
         return self.root / key
 
-    def drop(self, key: str) -> None:
-        """Remove a training, finished or not."""
-        with self.lock(key):
-            shutil.rmtree(self.root / key, ignore_errors=True)
-            self.checkpoint(key).unlink(missing_ok=True)
+    def drop(self, spec: Spec, seeds: Sequence[int]) -> None:
+        """Remove trainings of a net, finished or not."""
+        for seed in seeds:
+            piece = piece_of(spec, [seed])
+            with self.lock(piece):
+                shutil.rmtree(self.root / key_of(spec, seed), ignore_errors=True)
+                self.checkpoint(piece).unlink(missing_ok=True)
 
-    def checkpoint(self, key: str) -> Path:
+    def checkpoint(self, piece: str) -> Path:
         """Where a training under way keeps its state."""
-        return self.root / "checkpoints" / f"{key}.pt"
+        return self.root / "checkpoints" / f"{piece}.pt"
 
     @contextmanager
-    def lock(self, key: str) -> Iterator[None]:
-        """Hold the right to train this; the system takes it back from a holder that dies."""
+    def lock(self, name: str) -> Iterator[None]:
+        """Hold the right to make this; the system takes it back from a holder that dies."""
         folder = self.root / "locks"
         folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / f"{key}.lock"):
-            for left in self.root.glob(
-                f".new-{key}-*"
-            ):  # by a holder that was killed while it wrote
-                shutil.rmtree(left)
+        with FileLock(folder / f"{name}.lock"):
             yield

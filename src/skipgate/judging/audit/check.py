@@ -35,7 +35,8 @@ class Printed:
         column_of = self.column(table, column)
         if row not in column_of:
             raise Problem(
-                f"papers/{self.paper}.yaml: {table} has no cell '{row}', '{column}', which the audit needs"
+                f"papers/{self.paper}.yaml: {table} has no cell '{row}', '{column}', which the "
+                "audit needs"
             )
         return column_of[row]
 
@@ -66,7 +67,7 @@ class Printed:
         return Printed(self.papers, paper)
 
     def check(self, name: str, place: str, stated: str, follows: str, word: Word | bool) -> Check:
-        """A check of this paper; a statement is simply true or false, or gets a word."""
+        """A check of this paper; `word` is a bool if the statement is simply true or false."""
         return Check(
             name,
             self.paper,
@@ -83,7 +84,7 @@ def holds_if(agrees: bool, otherwise: Word = "contradicts") -> Word:
 
 
 def rounds_to(found: float, stated: float, unit: float) -> bool:
-    """Whether `found`, written with the paper's digits, is what it states; a tie may go either way."""
+    """Whether `found`, rounded as the paper rounds, is what it states; a tie may go either way."""
     return abs(found - stated) <= unit / 2 + 1e-9
 
 

@@ -1,4 +1,4 @@
-"""The numbers of "Learning Strict Identity Mappings in Deep Residual Networks" against each other."""
+"""The numbers of "Learning Strict Identity Mappings in Deep Residual Networks", cross-checked."""
 
 from collections.abc import Iterator
 
@@ -58,10 +58,14 @@ def compression(p: Printed) -> Iterator[Check]:
     gone = round((layers - layers / ratio) / p(BUILT, "all", "layers a block"))
     low, high = _savings(p, p.whole("blocks", str(layers), "blocks"), gone)
     share = p("parameters", "some instances", "about")
-    says = f"{ratio} times fewer layers than {layers}; about {share:.0%} fewer parameters in some instances"
+    says = (
+        f"{ratio} times fewer layers than {layers}; about {share:.0%} fewer parameters in some "
+        "instances"
+    )
     follows = (
-        f"{layers / ratio:.0f} layers stay and {1 - 1 / ratio:.1%} go, with {low:.0%} to {high:.0%} of the parameters, "
-        f"depending on which {gone} blocks; whether this is such an instance is not said"
+        f"{layers / ratio:.0f} layers stay and {1 - 1 / ratio:.1%} go, with {low:.0%} to "
+        f"{high:.0%} of the parameters, depending on which {gone} blocks; whether this is such an "
+        "instance is not said"
     )
     yield p.check(
         "compression",
@@ -70,28 +74,13 @@ def compression(p: Printed) -> Iterator[Check]:
         follows,
         "unclear" if low <= share <= high else "contradicts",
     )
-    before, after = (p(DEEP, row, "validation error (%)") for row in ("whole", "reduced"))
-    yield p.check(
-        "loss at 752",
-        "Figure 1",
-        "marginal or no loss",
-        f"{after}% after, {before}% before",
-        after <= before,
-    )
-    losses = p.column("stated-words", "loss")
-    says = "layers go without any loss in performance"
-    follows = "on ImageNet a loss is admitted, called marginal"
-    yield p.check(
-        "loss",
-        "abstract, section 4",
-        says,
-        follows,
-        losses["abstract"] == losses["section 4 on ImageNet"],
-    )
 
 
 def _savings(p: Printed, count: int, gone: int) -> tuple[float, float]:
-    """The smallest and largest share of weights in `gone` blocks; a block's weights grow with its width squared."""
+    """The smallest and largest share of weights in `gone` blocks.
+
+    The number of weights in a block grows with the square of its width.
+    """
     groups = p.whole(BUILT, "all", "groups")
     factor = p(BUILT, "all", "factor from group to group")
     weights = sorted(
@@ -100,22 +89,45 @@ def _savings(p: Printed, count: int, gone: int) -> tuple[float, float]:
     return sum(weights[:gone]) / sum(weights), sum(weights[-gone:]) / sum(weights)
 
 
+def losses(p: Printed) -> Iterator[Check]:
+    """What discarding layers costs in accuracy."""
+    before, after = (p(DEEP, row, "validation error (%)") for row in ("whole", "reduced"))
+    yield p.check(
+        "loss at 752",
+        "Figure 1",
+        "marginal or no loss",
+        f"{after}% after, {before}% before",
+        after <= before,
+    )
+    words = p.column("stated-words", "loss")
+    says = "layers go without any loss in performance"
+    follows = "on ImageNet a loss is admitted, called marginal"
+    yield p.check(
+        "loss",
+        "abstract, section 4",
+        says,
+        follows,
+        words["abstract"] == words["section 4 on ImageNet"],
+    )
+
+
 def shares(p: Printed) -> Iterator[Check]:
-    """A share of layers is a whole number of them: tried with what the paper can have counted, then with any total."""
+    """A share of layers is a whole number of them.
+
+    Totals that the paper can have counted are tried first, then all others.
+    """
     deep = [round(cell.value) for cell in p.cells("stated-depths") if cell.row == "ImageNet"]
     likely = sorted({total for depth in deep for total in _totals(depth)})
     for cell in p.cells(SHARES):
         fitting = [n for n in range(1, max(deep) + 1) if _is_share(cell.value, n, p.unit(SHARES))]
         usual = [n for n in fitting if n in likely]
         word: Word = "holds" if usual else "unclear" if fitting else "contradicts"
-        follows = (
-            f"a whole number of {usual}"
-            if usual
-            else f"no whole number of {likely} layers or blocks"
-        )
-        follows += (
-            "" if usual else f"; of other totals up to {max(deep)}, {fitting or 'none'} would do"
-        )
+        follows = f"a whole number of {usual}"
+        if not usual:
+            follows = (
+                f"no whole number of {likely} layers or blocks; of other totals up to "
+                f"{max(deep)}, {fitting or 'none'} would do"
+            )
         yield p.check(
             f"share {cell.value:g}",
             "section 4",
@@ -136,7 +148,7 @@ def _totals(depth: int) -> list[int]:
 
 
 def training(p: Printed) -> Iterator[Check]:
-    """Images, steps and schedules."""
+    """Images and steps."""
     images = p.whole(TRAINING, "CIFAR", "training images")
     batch = p.whole(TRAINING, "CIFAR", "batch")
     epochs, steps = (
@@ -156,12 +168,21 @@ def training(p: Printed) -> Iterator[Check]:
     yield p.check(
         "images", "section 4", f"{total} images", listed(sums, ".0f"), set(sums.values()) == {total}
     )
+
+
+def schedules(p: Printed) -> Iterator[Check]:
+    """When the learning rate falls."""
     faster = p(FALLS, "all", "times as fast")
     for row, epoch in p.column(FALLS, "adaptive").items():
         found_epoch = p(FALLS, row, "standard") / faster
         fits = rounds_to(found_epoch, epoch, p.unit(FALLS))
         says = f"{row} fall at epoch {epoch:g}, {faster:g} times as fast"
         yield p.check(f"schedule, {row}", "section 4", says, f"{found_epoch:g}", fits)
+
+
+def svhn_size(p: Printed) -> Iterator[Check]:
+    """SVHN's images against CIFAR's."""
+    images, total = (p.whole(TRAINING, "CIFAR", name) for name in ("training images", "images"))
     svhn = p(TRAINING, "SVHN", "training images")
     times = p(TRAINING, "SVHN", "times the size of CIFAR-10")
     ratio = (svhn + p(TRAINING, "SVHN", "test images")) / total
@@ -191,10 +212,22 @@ def values(p: Printed) -> Iterator[Check]:
     says = f"deleting one VGG layer raises the error by {rise:g}%"
     start = error / (1 + rise / 100)
     follows = (
-        f"to {error:g}%, says the unrolled paper of the same study: {rise:g} points would start at {error - rise:g}%, "
-        f"{rise:g}% of the error at {start:g}%"
+        f"to {error:g}%, says the unrolled paper of the same study: {rise:g} points would start at "
+        f"{error - rise:g}%, {rise:g}% of the error at {start:g}%"
     )
     yield p.check("VGG lesion", "section 1", says, follows, "unclear")
 
 
-CHECKS = {"epsilon": (blocks, depths, compression, shares, training, values)}
+CHECKS = {
+    "epsilon": (
+        blocks,
+        depths,
+        compression,
+        losses,
+        shares,
+        training,
+        schedules,
+        svhn_size,
+        values,
+    )
+}

@@ -1,4 +1,7 @@
-"""The derivations of the gated and the epsilon networks: both sides of an equation evaluated at a few values."""
+"""The derivations of the gated and the epsilon networks.
+
+Both sides of each equation are evaluated at a few values.
+"""
 
 from collections.abc import Iterator
 
@@ -10,7 +13,7 @@ from skipgate.judging.audit.check import Check, Printed, holds_if, listed, round
 
 Numbers = NDArray[np.float64]
 POINTS = np.array([-1.5, -0.4, 0.3, 2.0])
-"""Values without a meaning: no two of the expressions compared agree on them by accident."""
+"""Arbitrary values: no two of the expressions compared agree on them by accident."""
 WIDTH = 50
 """The width of the papers' multilayer networks."""
 SET = "sdi-assumptions"
@@ -26,7 +29,7 @@ def _bias(row: str) -> float:
 
 
 def highway_distance(p: Printed) -> Iterator[Check]:
-    """Table 1 of the first version."""
+    """Table 1 of the first version: gates and slopes."""
     gates = p.column(HIGHWAY, "g(c)")
     slopes = p.column(HIGHWAY, "slope")
     found = {row: float(special.expit(_bias(row))) for row in gates}
@@ -40,23 +43,23 @@ def highway_distance(p: Printed) -> Iterator[Check]:
     yield p.check(
         "slopes of Table 1", "v1 Table 1", f"slopes {listed(slopes)}", listed(ours), ours == slopes
     )
+
+
+def highway_bias(p: Printed) -> Iterator[Check]:
+    """Table 1 of the first version: the bias with the smallest slope, and the bias's variance."""
+    mean = p(SET, BIAS, "mean")
+    variance = p(SET, "weights", "n times variance")
+    slopes = p.column(HIGHWAY, "slope")
     best = min(slopes, key=lambda row: slopes[row])
-    yield p.check(
-        "least of Table 1",
-        "v1 Table 1",
-        f"smallest at c = {mean:g}",
-        f"at {best}",
-        _bias(best) == mean,
-    )
+    says = f"smallest at c = {mean:g}"
+    yield p.check("least of Table 1", "v1 Table 1", says, f"at {best}", _bias(best) == mean)
     kept, chosen = (p(SET, BIAS, f"n times variance {what}") for what in ("in Equation 10", "set"))
-    follows = f"that variance was set to {chosen:g}: TSDI = ({variance:g} + (4 + c)^2) n, where Equation 11 and Table 1 add {kept:g}"
-    yield p.check(
-        "Equation 10",
-        "v1 Equations 10 and 11",
-        f"B_i has the bias variance {kept:g}/n",
-        follows,
-        kept == chosen,
+    follows = (
+        f"that variance was set to {chosen:g}: TSDI = ({variance:g} + (4 + c)^2) n, where Equation "
+        f"11 and Table 1 add {kept:g}"
     )
+    says = f"B_i has the bias variance {kept:g}/n"
+    yield p.check("Equation 10", "v1 Equations 10 and 11", says, follows, kept == chosen)
 
 
 def totals(p: Printed) -> Iterator[Check]:
@@ -86,7 +89,10 @@ def comparisons(p: Printed) -> Iterator[Check]:
         for row, slope in p.column(HIGHWAY, "slope").items()
     }
     corrected = p(TOTAL, "highway", "slope") * n + p(SET, BIAS, "n times variance set")
-    follows = f"at n = {n}: residual {residual:g}; highway {listed(rows)}, or {corrected:g} with the bias variance that was set"
+    follows = (
+        f"at n = {n}: residual {residual:g}; highway {listed(rows)}, or {corrected:g} with the "
+        "bias variance that was set"
+    )
     says = "of the three networks, the residual one has the smallest TSDI"
     yield p.check("smallest TSDI", "v1 section 2.4", says, follows, residual < min(rows.values()))
     for place, power in p.column(SET, "power of the path length bounded").items():
@@ -97,7 +103,7 @@ def comparisons(p: Printed) -> Iterator[Check]:
 
 
 def moments(p: Printed) -> Iterator[Check]:
-    """Equations 15 and 19 of the first version, and what their letters are called."""
+    """Equations 15 and 19 of the first version."""
     power = p.whole(SET, "Equation 15", "power of mu in the last line")
     sigma = 0.3
     mu = POINTS
@@ -105,6 +111,16 @@ def moments(p: Printed) -> Iterator[Check]:
     says = f"sigma^2 + (mu^{power} - 1)^2"
     follows = f"up to {gap:.3g} from the line above, at mu = {mu.tolist()}"
     yield p.check("Equation 15", "v1 Equation 15", says, follows, bool(np.isclose(gap, 0)))
+    yield _letters(p)
+    mean = p(SET, BIAS, "mean")
+    gap = np.max(abs(mean**2 - 2 * mu * mean + mu**2 - (4 + mu) ** 2))
+    says = "(mu_b - c)^2, which Equation 10 writes (4 + c)^2"
+    follows = f"up to {gap:.3g} apart at c = {mu.tolist()}"
+    yield p.check("Equation 19", "v1 Equations 10 and 19", says, follows, bool(np.isclose(gap, 0)))
+
+
+def _letters(p: Printed) -> Check:
+    """What the letters of Equation 15 are called."""
     variance = p(SET, "weights", "n times variance") / WIDTH
     moment = {p(SET, "sigma", "moment"): variance**0.5, p(SET, "mu", "moment"): 0.0}
     found = moment[2] ** 2 + (moment[1] - 1) ** 2
@@ -115,22 +131,20 @@ def moments(p: Printed) -> Iterator[Check]:
         else "standard deviation and the mean"
     )
     follows = f"then E[(W - 1)^2] would be {found:.2f} at n = {WIDTH}; Equation 4 has {printed:.2f}"
-    yield p.check(
+    return p.check(
         "letters",
         "v1 appendix 7.1",
         f"sigma and mu are the {order}",
         follows,
         bool(np.isclose(found, printed)),
     )
-    mean = p(SET, BIAS, "mean")
-    gap = np.max(abs(mean**2 - 2 * mu * mean + mu**2 - (4 + mu) ** 2))
-    says = "(mu_b - c)^2, which Equation 10 writes (4 + c)^2"
-    follows = f"up to {gap:.3g} apart at c = {mu.tolist()}"
-    yield p.check("Equation 19", "v1 Equations 10 and 19", says, follows, bool(np.isclose(gap, 0)))
 
 
 def distances(p: Printed) -> Iterator[Check]:
-    """How far the weights start from the origin, in the second version; a bound may be too high, but not too low."""
+    """How far the weights start from the origin, in the second version.
+
+    A bound may be too high, but not too low.
+    """
     spread = p(ORDERS, "variance", "power")
     count = p(ORDERS, "parameters", "power")
     for kind, found in (
@@ -169,18 +183,21 @@ def slices(p: Printed) -> Iterator[Check]:
     )
     below = abs(float(layer(np.array([-1.0]))[0]) - (2 * x - f))
     says = "every slice of the cost surface mixes those at k = 0 and k = 1 linearly"
-    follows = f"a squared cost is up to {gap:.2g} off the mix, and at k = -1 so is the layer, by {below:.2g}, g being ReLU"
+    follows = (
+        f"a squared cost is up to {gap:.2g} off the mix, and at k = -1 so is the layer, by "
+        f"{below:.2g}, g being ReLU"
+    )
     yield p.check("cost mix", "v2 section 2.2", says, follows, bool(np.isclose(gap + below, 0)))
+
+
+def gated_residual(p: Printed) -> Iterator[Check]:
+    """The gated residual layer in its short form."""
+    x = -0.4
     gate = np.maximum(POINTS, 0)
     residual = 0.9
     same = np.allclose(gate * (residual + x) + (1 - gate) * x, gate * residual + x)
-    yield p.check(
-        "gated residual",
-        "v2 section 2.2",
-        "u = g(k) f_r(x) + x",
-        f"equal at k = {POINTS.tolist()}",
-        same,
-    )
+    follows = f"equal at k = {POINTS.tolist()}"
+    yield p.check("gated residual", "v2 section 2.2", "u = g(k) f_r(x) + x", follows, same)
 
 
 def strict(p: Printed) -> Iterator[Check]:
@@ -194,21 +211,29 @@ def strict(p: Printed) -> Iterator[Check]:
 
     found = {f"{times:g} epsilon": share(times * epsilon) for times in (-1.1, -0.9, 0.9, 1.1)}
     fits = list(found.values()) == [1, 0, 0, 1]
-    yield p.check(
-        "S away from epsilon",
-        "Equations 3 to 5",
-        "0 below epsilon, F above",
-        f"shares of F: {listed(found)}",
-        fits,
-    )
+    says = "0 below epsilon, F above"
+    follows = f"shares of F: {listed(found)}"
+    yield p.check("S away from epsilon", "Equations 3 to 5", says, follows, fits)
     asked = p(STRICT, "Equation 3 at |F| = epsilon", "share of F let through")
     edge = share(epsilon)
     says = f"where |F| = epsilon, S(F) is {'F' if asked else '0'}"
-    follows = f"the rectifiers give {edge:g} of F there, and {share(epsilon + 0.9 / large):g} of it up to nearly epsilon + 1 / L"
+    follows = (
+        f"the rectifiers give {edge:g} of F there, and {share(epsilon + 0.9 / large):g} of it up "
+        "to nearly epsilon + 1 / L"
+    )
     yield p.check("S at epsilon", "Equations 3 to 5", says, follows, edge == asked)
 
 
 CHECKS = {
-    "gresnet": (highway_distance, totals, comparisons, moments, distances, slices),
+    "gresnet": (
+        highway_distance,
+        highway_bias,
+        totals,
+        comparisons,
+        moments,
+        distances,
+        slices,
+        gated_residual,
+    ),
     "epsilon": (strict,),
 }

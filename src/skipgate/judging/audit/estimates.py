@@ -1,4 +1,7 @@
-"""The unrolled paper's derivation of highway layers and the lecture's of linear ones, evaluated at a few values."""
+"""The unrolled paper's derivation of highway layers and the lecture's of linear ones.
+
+Both are evaluated at a few values.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,11 +14,11 @@ SIGNS = "stated-signs"
 ESTIMATES = ((1.0, 4.0, 0.0), (1.0, 4.0, 0.5), (3.0, 2.0, -0.7), (2.0, 2.0, 0.9))
 """Variance of the old and of the new estimate's error, and their covariance."""
 WEIGHTS = [(a - c) / (a - 2 * c + b) for a, b, c in ESTIMATES]
-"""Of the new estimate, by Equation 16."""
+"""Best weight of the new estimate in each case, by Equation 16."""
 
 
 def _variance(new: float, old_variance: float, new_variance: float, covariance: float) -> float:
-    """Of a mix with the weight `new` on the new estimate."""
+    """Variance of a mix with the weight `new` on the new estimate."""
     return (1 - new) ** 2 * old_variance + new**2 * new_variance + 2 * new * (1 - new) * covariance
 
 
@@ -48,7 +51,7 @@ def mixes(p: Printed) -> Iterator[Check]:
 
 
 def covariances(p: Printed) -> Iterator[Check]:
-    """Covariances that are written for others."""
+    """Covariances that are printed in place of others."""
     errors = p(SIGNS, "section 3.3", "new estimate in the covariance's second term") > 0
     # Cov[a - A, a - H] is the old error's variance less the covariance of the two errors.
     printed = [c if errors else a - c for a, _, c in ESTIMATES]
@@ -56,11 +59,17 @@ def covariances(p: Printed) -> Iterator[Check]:
     says = (
         f"the alphas subtract the covariance of {'the two errors' if errors else 'a - A and a - H'}"
     )
-    follows = f"H would get the weights {_short(weights)} for {_short(WEIGHTS)}: none at all if the errors are independent"
+    follows = (
+        f"H would get the weights {_short(weights)} for {_short(WEIGHTS)}: none at all if the "
+        "errors are independent"
+    )
     yield p.check("covariance", "section 3.3", says, follows, np.allclose(weights, WEIGHTS))
     latent = p(SIGNS, "appendix", "latent variable in the covariance")
     c = ESTIMATES[1][2]
-    follows = f"Cov[A - C, B - C] is used: {c:g}, where Cov[A, B] is {c + latent:g} if C varies by 1 apart from the errors"
+    follows = (
+        f"Cov[A - C, B - C] is used: {c:g}, where Cov[A, B] is {c + latent:g} if C varies by 1 "
+        "apart from the errors"
+    )
     yield p.check(
         "definition of the covariance", "A.1", "sigma_AB^2 = Cov[A, B]", follows, latent == 0
     )
@@ -72,7 +81,10 @@ def gates(p: Printed) -> Iterator[Check]:
     ratio = "alpha_2 / alpha_1" if power > 0 else "alpha_1 / alpha_2"
     alphas = [(a - c, b - c) for a, b, c in ESTIMATES]
     found = [float(special.expit(power * np.log(second / first))) for first, second in alphas]
-    follows = f"its sigmoid is {_short(found)}, while T = alpha_1 / (alpha_1 + alpha_2) is {_short(WEIGHTS)}"
+    follows = (
+        f"its sigmoid is {_short(found)}, while T = alpha_1 / (alpha_1 + alpha_2) is "
+        f"{_short(WEIGHTS)}"
+    )
     says = f"the pre-activation of T estimates log({ratio})"
     yield p.check(
         "pre-activation", "section 4.1, Equation 12", says, follows, np.allclose(found, WEIGHTS)
@@ -88,7 +100,10 @@ def bounds(p: Printed) -> Iterator[Check]:
     old, new, _ = ESTIMATES[0]
     mixed = _variance(0.5, *ESTIMATES[0])
     says = "positive weights keep the variance at or below the previous layer's"
-    follows = f"half and half of variances {old:g} and {new:g} has {mixed:g}; the best weights keep it, not any positive ones"
+    follows = (
+        f"half and half of variances {old:g} and {new:g} has {mixed:g}; the best weights keep it, "
+        "not any positive ones"
+    )
     yield p.check("bounded variance", "section 4.1", says, follows, mixed <= old)
     best = [
         _variance(weight, *estimate) for weight, estimate in zip(WEIGHTS, ESTIMATES, strict=True)
@@ -101,7 +116,9 @@ def bounds(p: Printed) -> Iterator[Check]:
 
 def forms(p: Printed) -> Iterator[Check]:
     """Residual and highway layers as one form."""
-    T, H, x = (np.array(values) for values in ([0.1, 0.6, 0.9], [2.0, -1.0, 0.5], [0.3, 0.8, -2.0]))
+    T = np.array([0.1, 0.6, 0.9])
+    H = np.array([2.0, -1.0, 0.5])
+    x = np.array([0.3, 0.8, -2.0])
     same = np.allclose(T * (H - x) + x, H * T + x * (1 - T))
     yield p.check(
         "residual form",
@@ -110,10 +127,17 @@ def forms(p: Printed) -> Iterator[Check]:
         f"equal at T = {T.tolist()}",
         same,
     )
+
+
+def zero_mean(p: Printed) -> Iterator[Check]:
+    """What residuals of zero mean ensure."""
     start = 1.0
     residuals = np.array([[0.5, -0.5], [-2.0, 2.0], [1.0, -1.0]])
     bias = start + float(np.mean(np.sum(residuals, axis=0)))
-    follows = f"an estimate that starts {start:g} off stays {bias:g} off; true if A is the last block's own output"
+    follows = (
+        f"an estimate that starts {start:g} off stays {bias:g} off; true if A is the last block's "
+        "own output"
+    )
     yield p.check(
         "zero mean",
         "section 3.2",
@@ -136,4 +160,7 @@ def looks_linear(p: Printed) -> Iterator[Check]:
     )
 
 
-CHECKS = {"unrolled": (mixes, covariances, gates, bounds, forms), "fleuret": (looks_linear,)}
+CHECKS = {
+    "unrolled": (mixes, covariances, gates, bounds, forms, zero_mean),
+    "fleuret": (looks_linear,),
+}

@@ -40,7 +40,10 @@ def errors(p: Printed) -> Iterator[Check]:
 
 
 def similar(p: Printed) -> Iterator[Check]:
-    """Highway and residual networks called very similar: Welch's test on the printed means and deviations."""
+    """Highway and residual networks are called very similar.
+
+    Welch's t-test on the printed means and standard deviations.
+    """
     runs = p.papers[p.paper].tables[TOP5].runs
     for row in ("Highway", "Highway-Full"):
         for column in ("with BN", "without BN"):
@@ -57,7 +60,7 @@ def similar(p: Printed) -> Iterator[Check]:
 
 
 def language(p: Printed) -> Iterator[Check]:
-    """Section 5.2 against Table 1a."""
+    """Section 5.2 against Table 1a, and the sizes of its variants."""
     perplexity = p.column("charlm-ptb", "perplexity")
     carried = max(perplexity[row] for row in ("Full", "Coupled", "C-Only"))
     ordered = carried < perplexity["T-Only"] < min(perplexity["Residual"], perplexity["Plain"])
@@ -77,6 +80,10 @@ def language(p: Printed) -> Iterator[Check]:
         follows,
         len(others) == 1 and sizes["Full"] > max(others),
     )
+
+
+def language_layers(p: Printed) -> Iterator[Check]:
+    """How many layers the variants of section 5.2 have."""
     plain = p.whole(LAYERS, "Plain", "layers")
     pair = p.whole(LAYERS, "Coupled", "layers")
     says = f"only the kind of the {pair} layers is changed"
@@ -87,7 +94,7 @@ def language(p: Printed) -> Iterator[Check]:
 
 
 def stages(p: Printed) -> Iterator[Check]:
-    """Figures and years against the text."""
+    """Stages and patches of the figures against the text."""
     caption, text = (
         p.whole(STAGES, place, "stages with a mean error near zero")
         for place in ("Figure 3", "section 4.2")
@@ -105,13 +112,20 @@ def stages(p: Printed) -> Iterator[Check]:
     says = f"{patches} patches"
     follows = f"{lights} + {highlights} = {lights + highlights}"
     yield p.check("patches", "section 4.3", says, follows, patches == lights + highlights)
-    years = p.column("stated-years", "year")
-    won = years["challenge that residual networks won"]
-    written = years["paper on residual networks"]
-    data = years["data in section 4.2"]
-    scored = years["data in Table 1b"]
+
+
+def years(p: Printed) -> Iterator[Check]:
+    """Years of the challenge and of its data."""
+    stated = p.column("stated-years", "year")
+    won = stated["challenge that residual networks won"]
+    written = stated["paper on residual networks"]
+    data = stated["data in section 4.2"]
+    scored = stated["data in Table 1b"]
     says = f"residual networks won the ImageNet challenge of {won:g}"
-    follows = f"cited from {written:g}; the data are ILSVRC-{data:g} in section 4.2 and ILSVRC-{scored:g} in Table 1b"
+    follows = (
+        f"cited from {written:g}; the data are ILSVRC-{data:g} in section 4.2 and "
+        f"ILSVRC-{scored:g} in Table 1b"
+    )
     yield p.check(
         "years",
         "section 5.1",
@@ -147,11 +161,11 @@ def lecture_network(p: Printed) -> Iterator[Check]:
 
 
 def lecture_counts(p: Printed) -> Iterator[Check]:
-    """The lecture's paths, layers and strides."""
+    """The lecture's paths through three blocks."""
     blocks, paths = (p.whole("stated-paths", "example", name) for name in ("blocks", "paths"))
     follows = (
-        f"2^{blocks} = {2**blocks}, as each block is passed or skipped; were they blocks + 1, paths and blocks removed would "
-        "be the same number, and the slide sets the two apart"
+        f"2^{blocks} = {2**blocks}, as each block is passed or skipped; were they blocks + 1, "
+        "paths and blocks removed would be the same number, and the slide sets the two apart"
     )
     yield p.check(
         "paths",
@@ -160,6 +174,10 @@ def lecture_counts(p: Printed) -> Iterator[Check]:
         follows,
         paths == 2**blocks,
     )
+
+
+def lecture_layers(p: Printed) -> Iterator[Check]:
+    """The lecture's fully connected layers and strides."""
     none, one = (
         p.whole("stated-layers", f"{place} sentence", "fully connected layers")
         for place in ("first", "last")
@@ -178,6 +196,6 @@ def lecture_counts(p: Printed) -> Iterator[Check]:
 
 
 CHECKS = {
-    "unrolled": (errors, similar, language, stages),
-    "fleuret": (lecture_network, lecture_counts),
+    "unrolled": (errors, similar, language, language_layers, stages, years),
+    "fleuret": (lecture_network, lecture_counts, lecture_layers),
 }

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from skipgate.judging.claims import blocks, discards, gating, routes
-from skipgate.judging.claims.nets import Found, Waiting
+from skipgate.judging.claims.nets import Found
 from skipgate.judging.evidence import Outcome, decide
 from skipgate.judging.papers import Claim
-from skipgate.results.store import Study
+from skipgate.results.store import StudyResults, Waiting
 
-TESTS: dict[str, Callable[[Study], Found]] = {
+TESTS: dict[str, Callable[[StudyResults], Found]] = {
     "gated-beats-residual-mnist": gating.gated_beats_residual,
     "gain-grows-with-depth": gating.gain_grows,
     "classical-fails-deep": gating.classical_fails,
@@ -32,24 +32,31 @@ TESTS: dict[str, Callable[[Study], Found]] = {
 }
 
 
-def concerns(claim: str, study: Study) -> bool:
+MEASURE = "error"
+"""What these sentences speak of: they are not asked where networks are judged by something else."""
+
+
+def concerns(claim: str, study: StudyResults) -> bool:
     """Whether the study has, or is to have, the nets that a claim speaks of."""
     try:
-        return claim in TESTS and TESTS[claim](study) is not None
+        return claim in TESTS and _tested(claim, study) is not None
     except Waiting:
         return True
 
 
-def judge(claim: str, told: Claim, study: Study) -> Outcome:
+def judge(claim: str, told: Claim, study: StudyResults) -> Outcome:
     """What this study's results say about a claim."""
-    test = TESTS.get(claim)
-    if test is None:
+    if claim not in TESTS:
         return Outcome("not run", reason=told.needs or "no probe decides it yet")
     try:
-        found = test(study)
+        found = _tested(claim, study)
     except Waiting as net:
         return Outcome("not run", reason=f"waits for `{net}`")
     if found is None:
         return Outcome("not run", reason="the study has not got the nets that this is about")
     parts, results = found
     return decide(parts, [result.spec.net for result in results])
+
+
+def _tested(claim: str, study: StudyResults) -> Found:
+    return TESTS[claim](study) if study.measure.name == MEASURE else None

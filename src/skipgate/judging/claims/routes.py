@@ -8,21 +8,21 @@ from scipy import stats
 
 from skipgate.judging.claims.nets import Found, deepest
 from skipgate.judging.evidence import Part, paired
-from skipgate.results.store import Result, Study
+from skipgate.results.store import Result, StudyResults
 
 CENTRE = 0.95
 BLOCKS = 20
 """In networks of fewer blocks short and long paths cannot be told apart."""
 
 
-def paths_removed(study: Study) -> Found:
+def paths_removed(study: StudyResults) -> Found:
     """The error's rank correlation with the logarithm of paths lost is above that with blocks, and above that with shortcuts.
 
     A lost block and a lost shortcut both halve the number of paths, so networks that lost some of each set the numbers apart.
     """
 
     def parts(result: Result) -> list[Part]:
-        part = result.parts["paths"]
+        part = result.part("paths")
         name = result.spec.net
         blocks = np.array(part["removed"])
         cuts = np.array(part["cut"])
@@ -44,12 +44,12 @@ def paths_removed(study: Study) -> Found:
     return _each_residual(study, parts)
 
 
-def shallow_paths(study: Study) -> Found:
+def shallow_paths(study: StudyResults) -> Found:
     """The mean length of a path, weighed by its gradient, is below where the lengths of 95% of all paths begin."""
 
     def parts(result: Result) -> list[Part]:
-        norms = np.array(result.parts["paths"]["norm"], dtype=float)
-        open_ = result.parts["paths"]["open"]
+        norms = np.array(result.part("paths")["norm"], dtype=float)
+        open_ = result.part("paths")["open"]
         lengths = np.arange(len(norms))[:, None]
         weights = (
             np.array(
@@ -65,10 +65,10 @@ def shallow_paths(study: Study) -> Found:
     return _each_residual(study, parts)
 
 
-def _each_residual(study: Study, parts: Callable[[Result], list[Part]]) -> Found:
+def _each_residual(study: StudyResults, parts: Callable[[Result], list[Part]]) -> Found:
     """What the deepest residual and the deepest gated network say: the lecture speaks of residual networks."""
     found = [
         result for kind in ("residual", "gated") if (result := deepest(study, kind, learnt=True))
     ]
-    found = [result for result in found if len(result.parts["gates"]["T"]) >= BLOCKS]
+    found = [result for result in found if len(result.part("gates")["T"]) >= BLOCKS]
     return ([part for result in found for part in parts(result)], found) if found else None

@@ -1,12 +1,11 @@
-"""One gate a file; the file's name is the word that `params.yaml` uses for it."""
+"""One gate per file; the file's name is the word that `params.yaml` uses for it."""
 
-import importlib
 import inspect
 import typing
 
 from skipgate.files import Problem
 from skipgate.nets.gate import Gate, Slot
-from skipgate.reader import construct
+from skipgate.reader import class_in, construct
 from skipgate.settings import GateChoice
 
 
@@ -16,7 +15,8 @@ def make(choice: GateChoice, slot: Slot, place: str, path: str) -> Gate:
     where = f"{path}.{place}"
     if place not in kind.places:
         raise Problem(
-            f"{where}: the gate '{choice.gate}' cannot stand here, only under {' or '.join(kind.places)}"
+            f"{where}: the gate '{choice.gate}' cannot stand here, only under "
+            f"{' or '.join(kind.places)}"
         )
     hints = typing.get_type_hints(kind.__init__)
     options = _options(kind)
@@ -52,15 +52,8 @@ def _options(kind: type[Gate]) -> dict[str, typing.Any]:
 
 
 def _class_in(word: str) -> type[Gate]:
-    module = importlib.import_module(f"{__name__}.{word}")
-    found = [
-        c
-        for c in vars(module).values()
-        if isinstance(c, type) and issubclass(c, Gate) and c.__module__ == module.__name__
-    ]
-    if len(found) != 1:
-        raise Problem(f"{_file(word)} defines {len(found)} gates; one file holds one gate")
-    return found[0]
+    kind: type[Gate] = class_in(f"{__name__}.{word}", Gate)
+    return kind
 
 
 def _file(word: str) -> str:

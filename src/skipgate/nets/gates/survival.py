@@ -27,8 +27,8 @@ class Survival(Gate):
             "dropped", torch.zeros(slot.replicas, dtype=torch.bool), persistent=False
         )
 
-    def draw(self, dice: Sequence[torch.Generator]) -> None:
-        draws = torch.cat([torch.rand(1, generator=die) for die in dice])
+    def draw(self, generators: Sequence[torch.Generator]) -> None:
+        draws = torch.cat([torch.rand(1, generator=g) for g in generators])
         self.dropped = (draws >= self.probability).to(self.dropped.device)
 
     def closed(self) -> Tensor | None:

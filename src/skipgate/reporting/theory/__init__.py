@@ -1,5 +1,7 @@
 """The page of the theory study, from `results/theory`. Generated; no number on it is typed."""
 
+from pathlib import Path
+
 from skipgate import paths
 from skipgate.files import read_json
 from skipgate.judging.judgement import Judgement
@@ -11,9 +13,9 @@ from skipgate.reporting.theory.findings import Theory, findings
 PARTS = ("sdi", "mixes", "slices", "linear", "epsilon", "paths", "counts", "shattered")
 REMEDY = "run: dvc repro theory"
 ABOUT = (
-    "What the papers derive, by formula and by sampling fresh layers and networks of this project. Nothing is trained, so "
-    "nothing depends on a recipe or on data. Each number leads to the file it comes from. Cost: seconds. Command: `dvc "
-    "repro theory-report`."
+    "What the papers derive, by formula and by sampling fresh layers and networks of this project. "
+    "Nothing is trained, so nothing depends on a recipe or on data. Each number leads to the file "
+    "it comes from. Cost: seconds. Command: `dvc repro theory-report`."
 )
 ABOUT_EXACT = "Numbers that need no training. A reported number agrees when ours rounds to it."
 
@@ -23,16 +25,15 @@ def load() -> Theory:
     return {part: read_json(paths.theory_file(part), REMEDY) for part in PARTS}
 
 
-def theory_page(judgement: Judgement, *, draw: bool = True) -> str:
-    """The page; its figures are drawn on the way, unless only the words are wanted."""
+def draw() -> None:
+    """The figures of the page."""
+    figures.draw_all(load(), paths.figure_folder("theory"))
+
+
+def theory_page(judgement: Judgement) -> str:
+    """The page, with links to figures that are drawn apart from it."""
     theory = load()
-    folder = paths.figure_folder("theory")
-    if draw:
-        figures.draw_all(theory, folder)
-    pictures = {
-        name: f"![{caption}]({paths.link(folder / name, paths.REPORTS)}.png)\n\n*{caption}*"
-        for name, caption in figures.captions().items()
-    }
+    pictures = _pictures(paths.figure_folder("theory"))
     parts = [
         NOTE.format(stage="theory-report"),
         "# theory: what follows without training",
@@ -55,3 +56,11 @@ def theory_page(judgement: Judgement, *, draw: bool = True) -> str:
         "## Claims\n\n" + tables.answers(judgement),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _pictures(folder: Path) -> dict[str, str]:
+    """The figures in Markdown, each above its caption."""
+    return {
+        name: f"![{caption}]({paths.link(folder / name, paths.REPORTS)}.png)\n\n*{caption}*"
+        for name, caption in figures.captions().items()
+    }

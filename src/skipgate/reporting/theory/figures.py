@@ -36,7 +36,7 @@ def draw_all(theory: Theory, folder: Path) -> None:
 
 
 def _distances(theory: Theory) -> Figure:
-    """TSDI against n, and divided by n, where the families part."""
+    """TSDI against n, and TSDI divided by n, which shows the families apart."""
     figure, (left, right) = plt.subplots(1, 2, figsize=SIZE, layout="constrained")
     for name, (colour, style, marker) in LINES.items():
         label = name.replace("highway -", "highway, c = -")
@@ -61,7 +61,10 @@ def _distances(theory: Theory) -> Figure:
 def _family(
     panel: Axes, theory: Theory, name: str, look: tuple[str, str, str], label: str | None
 ) -> None:
-    """Formula as a line, samples as markers; with a label TSDI itself on two log scales, without one TSDI by unit."""
+    """The formula as a line, samples as markers.
+
+    With a label: TSDI on two log scales; without one: TSDI divided by the width.
+    """
     by_width = {int(n): found for n, found in theory["sdi"]["widths"][name].items()}
     colour, style, marker = look
     scale = [1 if label else n for n in by_width]
@@ -106,25 +109,7 @@ def _paths(theory: Theory) -> Figure:
     """Share of paths by length, and what deleting blocks leaves of paths and of blocks."""
     paths = theory["paths"]
     figure, (left, right) = plt.subplots(1, 2, figsize=SIZE, layout="constrained")
-    shown = {
-        n: counts for n, counts in paths["by length"].items() if int(n) > 3
-    }  # the lecture's example needs no curve
-    for (n, counts), colour in zip(shown.items(), ("#ff7f0e", "#9467bd", "#1f77b4"), strict=True):
-        shares = [100 * count / sum(counts) for count in counts]
-        left.plot(
-            range(len(counts)),
-            shares,
-            ".-",
-            color=colour,
-            label=f"{n} blocks, {sum(counts):.1e} paths",
-        )
-    left.set(
-        title="Paths by length",
-        xlabel="length (blocks passed through)",
-        ylabel="paths (% of all)",
-        ylim=(-0.5, 19),
-    )
-    left.legend(frameon=False, loc="upper right")
+    _lengths(left, paths)
     removed = [100 * share for share in paths["removed"]]
     blocks = max(int(n) for n in paths["by length"])
     right.plot(range(len(removed)), removed, "o-", color="#d62728", label="of paths")
@@ -145,29 +130,43 @@ def _paths(theory: Theory) -> Figure:
     return _gridded(figure)
 
 
+def _lengths(panel: Axes, paths: Theory) -> None:
+    """Share of paths by length, one curve per network."""
+    # The lecture's example of 3 blocks needs no curve.
+    shown = {n: counts for n, counts in paths["by length"].items() if int(n) > 3}
+    for (n, counts), colour in zip(shown.items(), ("#ff7f0e", "#9467bd", "#1f77b4"), strict=True):
+        shares = [100 * count / sum(counts) for count in counts]
+        panel.plot(
+            range(len(counts)),
+            shares,
+            ".-",
+            color=colour,
+            label=f"{n} blocks, {sum(counts):.1e} paths",
+        )
+    panel.set(
+        title="Paths by length",
+        xlabel="length (blocks passed through)",
+        ylabel="paths (% of all)",
+        ylim=(-0.5, 19),
+    )
+    panel.legend(frameon=False, loc="upper right")
+
+
 def _shattered(theory: Theory) -> Figure:
-    """Correlation of neighbouring gradients by depth, and by distance at the largest."""
+    """Correlation of gradients by depth at neighbouring points, and by distance at one depth."""
     found = theory["shattered"]
     figure, (left, right) = plt.subplots(1, 2, figsize=SIZE, sharey=True, layout="constrained")
     for name, curves in found["networks"].items():
         colour = COLOURS.get(name, OTHERS[list(found["networks"]).index(name) % len(OTHERS)])
-        look = {
-            "color": colour,
-            "linestyle": "--" if name == "gated" else "-",
-            "marker": ".",
-        }  # gated lies on residual
+        # The gated curve lies on the residual one: dashes let both be seen.
+        look = {"color": colour, "linestyle": "--" if name == "gated" else "-", "marker": "."}
         left.semilogx(found["depths"], [fmean(rows[0]) for rows in curves], label=name, **look)
         right.semilogx(
             found["lags"], [fmean(row) for row in curves[found["depths"].index(SHOWN)]], **look
         )
     for (name, rows), style in zip(found["noise"].items(), (":", "-."), strict=True):
-        right.semilogx(
-            found["lags"],
-            [fmean(row) for row in rows],
-            style,
-            color="#000000",
-            label=f"{name} noise",
-        )
+        means = [fmean(row) for row in rows]
+        right.semilogx(found["lags"], means, style, color="#000000", label=f"{name} noise")
     left.set(
         title="Neighbouring points",
         xlabel="d (layers)",
@@ -191,8 +190,9 @@ def _gridded(figure: Figure) -> Figure:
 FIGURES = {
     "distances": (
         _distances,
-        "TSDI of a fresh layer by its width. Line: formula; marker: mean over sampled layers, biases as the paper has them. "
-        "Residual coincides with highway at c = -4, classical with highway at c = -5.",
+        "TSDI of a fresh layer by its width. Line: formula; marker: mean over sampled layers, "
+        "biases as the paper has them. Residual coincides with highway at c = -4, classical with "
+        "highway at c = -5.",
     ),
     "loss": (
         _loss,
@@ -200,8 +200,9 @@ FIGURES = {
     ),
     "shattered": (
         _shattered,
-        "How alike the input's gradient is at two points of a line of inputs: neighbouring points by depth, and all distances "
-        "at one depth, mean over fresh networks. Gated networks lie on residual ones: they start with k = 1.",
+        "How alike the input's gradient is at two points of a line of inputs: neighbouring points "
+        "by depth, and all distances at one depth, mean over fresh networks. Gated networks lie "
+        "on residual ones: they start with k = 1.",
     ),
     "paths": (
         _paths,

@@ -1,6 +1,8 @@
 """The sections of the theory page."""
 
+import re
 from collections.abc import Sequence
+from typing import Any
 
 from skipgate import paths
 from skipgate.judging.judgement import Judgement
@@ -28,7 +30,7 @@ def exact(judgement: Judgement) -> str:
 
 
 def linked(part: str, text: object) -> str:
-    """Text that leads to the part's result file."""
+    """Text as a link to the part's result file."""
     return f"[{text}]({paths.link(paths.theory_file(part), paths.REPORTS)})"
 
 
@@ -40,90 +42,96 @@ def section(title: str, about: str, rows: Sequence[dict[str, object]]) -> str:
 def sdi(theory: Theory) -> str:
     """Distances to identity."""
     table = theory["sdi"]["table"]
-    rows: list[dict[str, object]] = []
-    for name in ("classical", "highway -4.0", "highway -4.5", "highway -5.0", "residual"):
-        row: dict[str, object] = {"layer": name.replace(" -", ", c = -")}
-        row["g(c)"] = (
-            linked("sdi", f"{table[f'{name} gate']:.3f}") if f"{name} gate" in table else ""
-        )
-        for word, title in (
-            (name, "TSDI, paper's biases"),
-            (f"{name} project", "TSDI, biases as here"),
-        ):
-            row[title] = linked("sdi", line(table[f"{word} slope"], table[f"{word} intercept"]))
-            fits = (
-                margin(table[f"{word} sampled {key}"], table[f"{word} {key} margin"])
-                for key in ("slope", "intercept")
-            )
-            row[f"{title}: sampled slope, intercept"] = linked("sdi", ", ".join(fits))
-        rows.append(row)
+    rows = [
+        _distance(table, name)
+        for name in ("classical", "highway -4.0", "highway -4.5", "highway -5.0", "residual")
+    ]
     starts = ", ".join(
-        f"{linked('sdi', f'{value:g}')} for k_init = {key.split()[1]}"
+        f"{linked('sdi', f'{value:g}')} for k_init = {start[1]}"
         for key, value in table.items()
-        if key.startswith("gated ")
+        # Only numbers: "gated power" is the exponent of k_init and no starting value.
+        if (start := re.fullmatch(r"gated (-?\d\S*)", key))
     )
     about = (
-        "Squared distance from a fresh layer's parameters to those of an identity, summed (gresnet-v1 section 2; the "
-        "highway rows are its Table 1). All weights start with He's variance 2/n. The paper lets the biases start with "
-        "variance 2/n too; this project starts them at 0, and those of highway gates at -4. Slope and intercept in n are "
-        "fitted to the samples, with 95% intervals. A layer with a scalar gate has k_init² at any width (section 3): "
-        f"{starts}."
+        "Squared distance from a fresh layer's parameters to those of an identity, summed "
+        "(gresnet-v1 section 2; the highway rows are its Table 1). All weights start with He's "
+        "variance 2/n. The paper lets the biases start with variance 2/n too; this project starts "
+        "them at 0, and those of highway gates at -4. Slope and intercept in n are fitted to the "
+        "samples, with 95% intervals. A layer with a scalar gate has k_init² at any width (section "
+        f"3): {starts}."
     )
     return section("Distance to identity", about, rows)
 
 
+def _distance(table: dict[str, float], name: str) -> dict[str, object]:
+    """One layer's TSDI as a line in n, by formula and fitted, for both conventions of biases."""
+    gate = f"{name} gate"
+    row: dict[str, object] = {"layer": name.replace(" -", ", c = -")}
+    row["g(c)"] = linked("sdi", f"{table[gate]:.3f}") if gate in table else ""
+    for word, title in (
+        (name, "TSDI, paper's biases"),
+        (f"{name} project", "TSDI, biases as here"),
+    ):
+        row[title] = linked("sdi", line(table[f"{word} slope"], table[f"{word} intercept"]))
+        fits = (
+            margin(table[f"{word} sampled {key}"], table[f"{word} {key} margin"])
+            for key in ("slope", "intercept")
+        )
+        row[f"{title}: sampled slope, intercept"] = linked("sdi", ", ".join(fits))
+    return row
+
+
 def mixes(theory: Theory) -> str:
     """Optimal mixes of two estimates."""
-    rows: list[dict[str, object]] = [
-        {
-            "case": name,
-            "Var a, Var H, Cov": f"{case['variance a']:g}, {case['variance H']:g}, {case['covariance']:g}",
-            "best T": linked("mixes", f"{case['T']:.3f}"),
-            "best of the grid": linked("mixes", f"{case['best of grid']:g}"),
-            "its variance": linked("mixes", f"{case['variance']:.3f}"),
-            "sampled": linked("mixes", margin(case["sampled variance"], case["error"])),
-            "z = log(α₁/α₂)": linked("mixes", f"{case['z']:.3f}")
-            if case["reachable"]
-            else "out of a sigmoid's reach",
-        }
-        for name, case in theory["mixes"]["cases"].items()
-    ]
-    mixes = theory["mixes"]
-    bias = theory["mixes"]["bias"]
+    found = theory["mixes"]
+    rows = [_mix(name, case) for name, case in found["cases"].items()]
+    bias = found["bias"]
     about = (
-        "The previous estimate a and a new one H, both unbiased, mixed as (1 - T) a + T H (unrolled Equations 10, 15 and "
-        f"16). The best T by formula is compared with a grid from {mixes['grid'][0]:g} to {mixes['grid'][-1]:g} on "
-        f"{mixes['draws']:,} samples; ± is one standard error. Weights that do not sum to 1 are biased: {bias['keep']:g} "
-        f"and {bias['take']:g} by {linked('mixes', format(bias['formula'], 'g'))}, sampled "
+        "The previous estimate a and a new one H, both unbiased, mixed as (1 - T) a + T H "
+        "(unrolled Equations 10, 15 and 16). The best T by formula is compared with a grid from "
+        f"{found['grid'][0]:g} to {found['grid'][-1]:g} on {found['draws']:,} samples; ± is one "
+        f"standard error. Weights that do not sum to 1 are biased: {bias['keep']:g} and "
+        f"{bias['take']:g} by {linked('mixes', format(bias['formula'], 'g'))}, sampled "
         f"{linked('mixes', margin(bias['sampled'], bias['error']))}."
     )
     return section("The best mix of two estimates", about, rows)
 
 
+def _mix(name: str, case: dict[str, Any]) -> dict[str, object]:
+    """One case of the two estimates' errors."""
+    return {
+        "case": name,
+        "Var a, Var H, Cov": (
+            f"{case['variance a']:g}, {case['variance H']:g}, {case['covariance']:g}"
+        ),
+        "best T": linked("mixes", f"{case['T']:.3f}"),
+        "best of the grid": linked("mixes", f"{case['best of grid']:g}"),
+        "its variance": linked("mixes", f"{case['variance']:.3f}"),
+        "sampled": linked("mixes", margin(case["sampled variance"], case["error"])),
+        "z = log(α₁/α₂)": linked("mixes", f"{case['z']:.3f}")
+        if case["reachable"]
+        else "out of a sigmoid's reach",
+    }
+
+
 def slices(theory: Theory) -> str:
     """Slices of the loss surface in k."""
-    slices = theory["slices"]
+    found = theory["slices"]
+    deviations = {key: f"{value:g}" for key, value in found["deviations"].items()}
+    deviations["residual k = 0 is W = 0"] = f"{found['W = 0 from k = 0, residual']:g}"
+    deviations |= {
+        f"{name}: {statement}": f"{loss[key]:.3g}"
+        for name, loss in found["loss"].items()
+        for key, statement in LOSS.items()
+    }
     rows: list[dict[str, object]] = [
-        {"statement": key, "largest deviation": linked("slices", f"{value:g}")}
-        for key, value in slices["deviations"].items()
+        {"statement": statement, "largest deviation": linked("slices", deviation)}
+        for statement, deviation in deviations.items()
     ]
-    rows.append(
-        {
-            "statement": "residual k = 0 is W = 0",
-            "largest deviation": linked("slices", f"{slices['W = 0 from k = 0, residual']:g}"),
-        }
-    )
-    for name, found in slices["loss"].items():
-        for key in ("logits from their mix at k = 0.5", "bend between 0 and 1", "bend"):
-            rows.append(
-                {
-                    "statement": f"{name}: {LOSS[key]}",
-                    "largest deviation": linked("slices", f"{found[key]:.3g}"),
-                }
-            )
     about = (
-        "gresnet-v2 section 2.2 for the gated layer g f + (1 - g) x and for the gated residual layer g f + x, in float64. "
-        "Rounding errors are given as powers of ten, because their digits differ between machines."
+        "gresnet-v2 section 2.2 for the gated layer g f + (1 - g) x and for the gated residual "
+        "layer g f + x, in float64. Rounding errors are given as powers of ten, because their "
+        "digits differ between machines."
     )
     return section("Slices of the cost surface along k", about, rows)
 
@@ -138,27 +146,26 @@ LOSS = {
 def epsilon(theory: Theory) -> str:
     """The strictness of the epsilon gate."""
     found = theory["epsilon"]
+    steps = [f"{step:g}" for step in found["steps"]]
+    below = [(f"-{step}", value) for step, value in zip(steps, found["below"], strict=True)]
+    above = [(f"+{step}", value) for step, value in zip(steps, found["above"], strict=True)]
     rows: list[dict[str, object]] = [
-        {"largest response, from ε": f"{sign}{step:g}", "gate": linked("epsilon", f"{value:g}")}
-        for sign, side in (("-", found["below"]), ("+", found["above"][::-1]))
-        for step, value in zip(found["steps"][:: 1 if sign == "-" else -1], side, strict=True)
+        {"largest response, from ε": distance, "gate": linked("epsilon", f"{value:g}")}
+        for distance, value in (*below, ("0", found["at epsilon"]), *reversed(above))
     ]
-    rows.insert(
-        len(found["steps"]),
-        {"largest response, from ε": "0", "gate": linked("epsilon", f"{found['at epsilon']:g}")},
-    )
     same = (
         "the same outputs to the last bit"
         if found["outputs equal without them"]
         else "different outputs"
     )
     about = (
-        f"The gate of epsilon-ResNet (Equations 3 to 5) at ε = {found['epsilon']:g}. On {found['samples']:,} samples about "
-        f"the threshold it differs from Equation 3 in {linked('epsilon', found['samples that differ'])}. Of a network's "
-        f"{found['blocks']} blocks, {linked('epsilon', found['blocks closed'])} were closed; without them it has "
+        f"The gate of epsilon-ResNet (Equations 3 to 5) at ε = {found['epsilon']:g}. On "
+        f"{found['samples']:,} samples about the threshold it differs from Equation 3 in "
+        f"{linked('epsilon', found['samples that differ'])}. Of a network's {found['blocks']} "
+        f"blocks, {linked('epsilon', found['blocks closed'])} were closed; without them it has "
         f"{linked('epsilon', same)}. The largest gradient in a closed block is "
-        f"{linked('epsilon', format(found['largest gradient in closed blocks'], 'g'))}, in an open one "
-        f"{linked('epsilon', format(found['largest gradient in open blocks'], '.2g'))}."
+        f"{linked('epsilon', format(found['largest gradient in closed blocks'], 'g'))}, in an open "
+        f"one {linked('epsilon', format(found['largest gradient in open blocks'], '.2g'))}."
     )
     return section("Strict zero", about, rows)
 
@@ -180,36 +187,37 @@ def routes(theory: Theory) -> str:
         and found["counted removed"] == found["removed"]
     )
     about = (
-        "n blocks make C(n, l) paths of length l; deleting m blocks leaves a share of 2^-m (Veit et al., in the lecture). "
-        f"Counting the paths of {len(found['removed']) - 1} blocks one by one "
-        f"{linked('paths', 'agrees' if agree else 'disagrees')} with both."
+        "n blocks make C(n, l) paths of length l; deleting m blocks leaves a share of 2^-m (Veit "
+        f"et al., in the lecture). Counting the paths of {len(found['removed']) - 1} blocks one by "
+        f"one {linked('paths', 'agrees' if agree else 'disagrees')} with both."
     )
     return section("Paths", about, rows)
 
 
 def counts(theory: Theory) -> str:
     """Parameters and blocks."""
-    counts = theory["counts"]
+    found = theory["counts"]
     names = [
         key
-        for key in counts
-        if f"blocks-{key}" not in counts and key.split("-")[0] in ("fleuret", "resnet", "wide")
+        for key in found
+        if f"blocks-{key}" not in found and key.split("-")[0] in ("fleuret", "resnet", "wide")
     ]
     rows: list[dict[str, object]] = [
         {
             "network": NETWORKS.get(name, name),
-            "parameters": linked("counts", f"{counts[name]:,}"),
-            "gates": linked("counts", counts[f"gates-{name}"]) if f"gates-{name}" in counts else "",
+            "parameters": linked("counts", f"{found[name]:,}"),
+            "gates": linked("counts", found[f"gates-{name}"]) if f"gates-{name}" in found else "",
         }
         for name in names
     ]
-    depths = [key.removeprefix("layers-") for key in counts if key.startswith("layers-")]
+    depths = [key.removeprefix("layers-") for key in found if key.startswith("layers-")]
     blocks = ", ".join(
-        f"{linked('counts', counts[f'blocks-{depth}'])} in {depth} layers" for depth in depths
+        f"{linked('counts', found[f'blocks-{depth}'])} in {depth} layers" for depth in depths
     )
     about = (
-        "Parameters of networks built by this project; gates are counted apart, one a block. Wide ResNets project their "
-        f"shortcuts and have 10 classes. Residual blocks as epsilon-ResNet counts them: {blocks}."
+        "Parameters of networks built by this project; gates are counted apart, one a block. Wide "
+        "ResNets project their shortcuts and have 10 classes. Residual blocks as epsilon-ResNet "
+        f"counts them: {blocks}."
     )
     return section("Parameters and blocks", about, rows)
 

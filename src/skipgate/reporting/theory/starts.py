@@ -7,9 +7,9 @@ from skipgate.reporting.theory.findings import Theory
 from skipgate.reporting.theory.sections import linked, section
 
 LAG = 5
-"""Points between those that are compared, beside neighbours."""
+"""Distance, in points, at which gradients are compared besides neighbouring points."""
 MOST = 0.5
-"""A share above this outweighs all others."""
+"""A point with a larger share than this outweighs all others together."""
 
 
 def linear(theory: Theory) -> str:
@@ -28,10 +28,11 @@ def linear(theory: Theory) -> str:
         for i, depth in enumerate(linear["depths"])
     ]
     about = (
-        f"Networks of CReLU layers {linear['width']} wide: largest deviations from linearity, in units of the outputs' "
-        "root mean square (Balduzzi et al., in the lecture). With looks-linear weights the deepest is the product of its "
-        f"matrices to {linked('linear', format(linear['looks-linear from its product'], 'g'))}. Positive factors pass "
-        "through any network of ReLUs without biases; sums and signs do not."
+        f"Networks of CReLU layers {linear['width']} wide: largest deviations from linearity, in "
+        "units of the outputs' root mean square (Balduzzi et al., in the lecture). With "
+        "looks-linear weights the deepest is the product of its matrices to "
+        f"{linked('linear', format(linear['looks-linear from its product'], 'g'))}. Positive "
+        "factors pass through any network of ReLUs without biases; sums and signs do not."
     )
     return section("Looks-linear initialisation", about, rows)
 
@@ -58,22 +59,28 @@ def shattered(theory: Theory) -> str:
         for name, curve in found["noise"].items()
     )
     about = (
-        f"Gradient of the first output at {found['points']} points of a line of inputs: how alike it is at neighbouring "
-        f"points, and {LAG} points apart (1: the same; 0: white noise), mean over {len(found['noise']['white'][0])} fresh "
-        "networks (Balduzzi et al., in the lecture). Batch normalisation takes its statistics from the line. A fresh gated "
-        "network has k = 1 and is a residual one; CReLU networks have no batch normalisation. For comparison, "
+        f"Gradient of the first output at {found['points']} points of a line of inputs: how alike "
+        f"it is at neighbouring points, and {LAG} points apart (1: the same; 0: white noise), mean "
+        f"over {len(found['noise']['white'][0])} fresh networks (Balduzzi et al., in the lecture). "
+        "Batch normalisation takes its statistics from the line. A fresh gated network has k = 1 "
+        "and is a residual one; CReLU networks have no batch normalisation. For comparison, "
         f"{noise}."
     )
+    return section("Shattered gradients", about + _peaks(theory), rows)
+
+
+def _peaks(theory: Theory) -> str:
+    """Networks whose gradient lies mostly at a single point, if any."""
+    found = theory["shattered"]
     peaks = [
         f"{name} networks of d = {depth} have {linked('shattered', f'{100 * fmean(shares):.0f}%')}"
         for name, each in found["peak"].items()
         for depth, shares in zip(found["depths"], each, strict=True)
         if fmean(shares) > MOST
     ]
-    if peaks:
-        about += (
-            " Where one point outweighs all others, there is nothing left to correlate: of the squared gradient, "
-            + ", ".join(peaks)
-            + " at a single point."
-        )
-    return section("Shattered gradients", about, rows)
+    if not peaks:
+        return ""
+    return (
+        " Where one point outweighs all others, there is nothing left to correlate: of the "
+        f"squared gradient, {', '.join(peaks)} at a single point."
+    )

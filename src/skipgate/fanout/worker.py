@@ -1,0 +1,35 @@
+"""Trains some seeds of a net into the vault, and prints a line of JSON per epoch.
+
+This is the process that the local engine starts: `python -m skipgate.fanout.worker NET SEED ...`.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+
+from skipgate import paths, specs
+from skipgate.files import Problem
+from skipgate.progress import History, latest
+from skipgate.training.job import obtain
+from skipgate.training.vault import Vault
+
+
+def main(net: str, seeds: Sequence[int]) -> None:
+    """Train what the vault has not got of these seeds."""
+    spec = specs.load(net)
+
+    def tell(_: Sequence[int], history: History) -> None:
+        sys.stdout.write(json.dumps(latest(spec.measure.key, history)) + "\n")
+        sys.stdout.flush()
+
+    data = paths.data_folder(spec.dataset)
+    obtain(spec, seeds, data, Vault(paths.vault_folder()), tell)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1], [int(word) for word in sys.argv[2:]])
+    except Problem as problem:
+        sys.exit(f"skipgate: {problem}")
+    except KeyboardInterrupt:
+        sys.exit(130)

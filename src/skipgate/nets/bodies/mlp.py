@@ -1,0 +1,27 @@
+"""Builds the multilayer network of gresnet."""
+
+import functools
+
+from skipgate.nets.block import Block, Site
+from skipgate.nets.bodies import Plan
+from skipgate.nets.layers import Linear
+from skipgate.nets.network import Network
+from skipgate.nets.parts import block_paths, flat_stem, head
+from skipgate.settings import Mlp
+
+
+def build(body: Mlp, plan: Plan) -> Network:
+    """Linear, blocks, linear."""
+    count = body.depth // body.layers
+    affine = functools.partial(Linear, plan.replicas, body.width, body.width)
+    blocks = [
+        Block(
+            Site(0, i, keeps_shape=True),
+            block_paths(body, [affine() for _ in range(body.layers)]),
+            plan.gates(i, count, affine),
+        )
+        for i in range(count)
+    ]
+    stem = flat_stem(plan.replicas, plan.shape, body.width)
+    last = Linear(plan.replicas, body.width, plan.outputs)
+    return Network(plan.replicas, stem, blocks, head(body, last))

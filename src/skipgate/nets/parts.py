@@ -1,0 +1,66 @@
+"""What several bodies are put together from."""
+
+import math
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from skipgate.nets.block import Paths
+from skipgate.nets.layers import Affine, BatchNorm, Conv, Linear
+from skipgate.nets.transforms import Post, Pre
+from skipgate.settings import Mlp, Norm, Resnet
+
+
+class Flat(nn.Module):
+    """All numbers of an input as one vector."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(2)
+
+
+class Pooled(nn.Module):
+    """The mean of each channel."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.mean((-2, -1))
+
+
+def flat_stem(replicas: int, shape: tuple[int, ...], width: int) -> nn.Module:
+    """A linear map of the whole input."""
+    return nn.Sequential(Flat(), Linear(replicas, math.prod(shape), width))
+
+
+def block_paths(
+    style: Mlp | Resnet,
+    affines: Sequence[Affine],
+    s: nn.Module | None = None,
+    *,
+    activated: bool = False,
+) -> Paths:
+    """The two paths of a block, in the order that the body names.
+
+    `activated` says that a BN-ReLU has been applied to its input already.
+    """
+    s = s or nn.Identity()
+    if style.order == "post":
+        inside = style.addition == "after"
+        f: nn.Module = Post(affines, style.norm, last_relu=inside)
+        return Paths(f, s, nn.Identity(), nn.Identity() if inside else nn.ReLU())
+    shared = isinstance(s, Conv)  # Zagoruyko and Komodakis project the activated input
+    replicas = len(affines[0].weight)
+    before = activation(replicas, affines[0].in_features, style.norm) if shared else nn.Identity()
+    return Paths(Pre(affines, style.norm, activated=activated or shared), s, before, nn.Identity())
+
+
+def activation(replicas: int, width: int, norm: Norm) -> nn.Module:
+    """BN-ReLU."""
+    return nn.Sequential(BatchNorm(replicas, width, norm), nn.ReLU())
+
+
+def head(style: Mlp | Resnet, last: Linear, *pooling: nn.Module) -> nn.Module:
+    """From the last block to the outputs."""
+    if style.order == "post":
+        return nn.Sequential(*pooling, last)
+    # The last block of a pre-activation network ends without BN and ReLU.
+    ending = activation(len(last.weight), last.in_features, style.norm)
+    return nn.Sequential(ending, *pooling, last)

@@ -1,0 +1,1 @@
+"""One body per file; the file's name is the word that `params.yaml` uses for it."""

@@ -1,0 +1,33 @@
+"""The multilayer network of gresnet."""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal, Self
+
+from skipgate.reader import positive
+from skipgate.settings.body import Body, Init, Norm, divides
+
+
+@dataclass(frozen=True)
+class Mlp(Body):
+    """Multilayer network of gresnet: linear, `depth` layers in blocks of `layers`, linear."""
+
+    kind: Literal["mlp"]
+    depth: int
+    width: int = 50
+    layers: int = 2
+    order: Literal["post", "pre"] = "post"
+    addition: Literal["after", "before"] = "after"
+    """Whether a post-activation block adds its shortcut after or before its last ReLU."""
+    init: Init = "glorot-uniform"
+    norm: Norm = field(default_factory=Norm)
+
+    def __post_init__(self) -> None:
+        positive(depth=self.depth, width=self.width, layers=self.layers)
+        divides(self.depth, self.layers)
+
+    @property
+    def size(self) -> str:
+        return f"d = {self.depth}"
+
+    def shallow(self) -> Self:
+        return replace(self, depth=min(self.depth, 2 * self.layers))

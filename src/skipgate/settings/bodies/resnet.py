@@ -1,0 +1,37 @@
+"""Convolutional networks in stages: He et al.'s on CIFAR, and Wide ResNets."""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal, Self
+
+from skipgate.reader import positive
+from skipgate.settings.body import Body, Init, Norm
+
+
+@dataclass(frozen=True)
+class Resnet(Body):
+    """Convolutional network in stages of `blocks` blocks of two 3x3 layers; each later stage halves the image.
+
+    Stages have widen * width * (1, 2, 4, ...) channels; the stem has `width`. Three stages of width 16 are the CIFAR
+    network of He et al.; widen > 1 makes it a Wide ResNet.
+    """
+
+    kind: Literal["resnet"]
+    blocks: int
+    width: int = 16
+    widen: int = 1
+    stages: int = 3
+    order: Literal["post", "pre"] = "pre"
+    addition: Literal["after", "before"] = "before"
+    shortcut: Literal["pad", "pool", "project"] = "pad"
+    init: Init = "he-normal-out"
+    norm: Norm = field(default_factory=Norm)
+
+    def __post_init__(self) -> None:
+        positive(blocks=self.blocks, width=self.width, widen=self.widen, stages=self.stages)
+
+    @property
+    def size(self) -> str:
+        return f"resnet, n = {self.blocks}"
+
+    def shallow(self) -> Self:
+        return replace(self, blocks=min(self.blocks, 2))

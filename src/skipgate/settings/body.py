@@ -1,0 +1,55 @@
+"""What all bodies know about themselves."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self
+
+from skipgate.reader import Chosen, between, positive
+
+Init = Literal["glorot-uniform", "he-normal", "he-normal-out", "gaussian", "torch", "looks-linear"]
+
+
+@dataclass(frozen=True)
+class Norm:
+    """Batch normalisation; `momentum` is the share of the newest batch in the running statistics."""
+
+    momentum: float = 0.1
+    epsilon: float = 0.00001
+
+    def __post_init__(self) -> None:
+        between(0, 1, momentum=self.momentum)
+        positive(epsilon=self.epsilon)
+
+
+class Body(Chosen):
+    """All of a network but its gates. Each kind is a file of `settings/bodies`.
+
+    The file of the same name in `nets/bodies` builds it.
+    """
+
+    folder: ClassVar[str] = "skipgate.settings.bodies"
+    family: ClassVar[str] = ""
+    """What networks of this body are called, where their gates do not say it."""
+    told_by_init: ClassVar[bool] = False
+    """Whether networks of this body are set beside each other by how they start."""
+
+    kind: str
+    init: Init
+    """How weights start."""
+
+    @property
+    @abstractmethod
+    def size(self) -> str:
+        """The size, in words, by which networks of different gates are set side by side."""
+
+    @abstractmethod
+    def shallow(self) -> Self:
+        """A twin with the same parts but few blocks, for checks that must be quick and stable."""
+
+
+def divides(depth: int, layers: int) -> None:
+    """Refuse a depth that does not divide into blocks."""
+    if depth % layers:
+        below = depth - depth % layers
+        fitting = " or ".join(str(d) for d in (below, below + layers) if d)
+        raise ValueError(f"depth {depth} does not divide into blocks of {layers}; use {fitting}")

@@ -1,0 +1,90 @@
+"""What a network is judged by. Whatever shows, compares or freezes a number asks its measure."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Law = Literal["binomial", "proportional"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number per seed: what it is called, which way is better, and how far seeds spread."""
+
+    name: str
+    label: str
+    """In words, as on an axis and in a table's head."""
+    unit: str
+    lower_is_better: bool = True
+    points: str = ""
+    """The unit of a difference between two values."""
+    guessing: float = math.nan
+    """What a network gets that has learnt nothing."""
+    failed: float = math.inf
+    """A network at or beyond this level has not learnt."""
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    """Values that are possible at all."""
+    law: Law = "proportional"
+    """How the spread between seeds follows from the level."""
+
+    @property
+    def key(self) -> str:
+        """Its name among the metrics of a training."""
+        return f"test_{self.name}"
+
+    @property
+    def axis(self) -> str:
+        """Label and unit, for an axis or a column."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+    @property
+    def is_known(self) -> bool:
+        """Whether `deviation` says how far seeds spread, or only in what proportion they do."""
+        return self.law == "binomial"
+
+    def text(self, value: float) -> str:
+        """The value with its unit."""
+        space = "" if self.unit in ("", "%") else " "
+        return f"{value:.2f}{space}{self.unit}"
+
+    def best(self, values: Iterable[float]) -> float | None:
+        """The best of the values; None where there is none."""
+        return (min if self.lower_is_better else max)(values, default=None)
+
+    def worst(self, values: Iterable[float]) -> float:
+        """The worst of the values."""
+        return (max if self.lower_is_better else min)(values)
+
+    def has_learnt(self, value: float) -> bool:
+        """Whether a network at this level does better than one that fails to train."""
+        return value < self.failed if self.lower_is_better else value > self.failed
+
+    def deviation(self, level: float, examples: int) -> float:
+        """The spread between seeds to expect at a level, over so many test examples.
+
+        Binomial, in %: sqrt(e (1 - e) / 2n), half the variance of n answers being shared by all
+        seeds. Proportional: the level itself, so that spreads are compared as shares of it.
+        """
+        if self.law == "proportional":
+            return abs(level)
+        share = min(max(level / 100, 0.5 / examples), 1 - 0.5 / examples)
+        return 100 * math.sqrt(share * (1 - share) / (2 * examples))
+
+
+def error_rate(classes: int) -> Measure:
+    """Mistakes in %; a network that mistakes every second example has not learnt."""
+    return Measure(
+        name="error",
+        label="test error",
+        unit="%",
+        points="points",
+        guessing=100 * (1 - 1 / classes),
+        failed=50.0,
+        bounds=(0.0, 100.0),
+        law="binomial",
+    )
+
+
+MEAN_GATE = Measure("mean_gate", "mean of T", "k", points="k")
+"""The transform gate, averaged over blocks, units and examples."""

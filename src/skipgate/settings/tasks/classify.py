@@ -1,0 +1,32 @@
+"""Labelled images."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from skipgate.reader import positive
+from skipgate.settings.measures import Measure, error_rate
+from skipgate.settings.task import TaskSettings
+
+
+@dataclass(frozen=True)
+class Classify(TaskSettings):
+    """Which of `classes` an image of (channel, height, width) belongs to."""
+
+    kind: Literal["classify"]
+    shape: tuple[int, int, int]
+    classes: int
+    top: int
+    """The largest pixel value; `unit` pixels are divided by it."""
+    test: int
+    sha256: str
+
+    def __post_init__(self) -> None:
+        positive(classes=self.classes, top=self.top)
+
+    @property
+    def outputs(self) -> int:
+        return self.classes
+
+    @property
+    def measure(self) -> Measure:
+        return error_rate(self.classes)

@@ -1,0 +1,60 @@
+"""Classification of images by cross entropy."""
+
+from pathlib import Path
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from skipgate.data.examples import Split
+from skipgate.data.images import Images, load, scaled
+from skipgate.settings import Classify, Recipe
+from skipgate.tasks.task import Tally, Task
+
+
+class Mistakes(Tally):
+    """Mistaken examples, in %."""
+
+    def __init__(self, task: Task, replicas: int, device: torch.device) -> None:
+        super().__init__(task, replicas, device)
+        self.wrong = torch.zeros(replicas, dtype=torch.long, device=device)
+
+    def add(self, output: Tensor, target: Tensor) -> None:
+        super().add(output, target)
+        self.wrong += (output.argmax(-1) != target).sum(1)
+
+    def values(self) -> Tensor:
+        """A network whose output is NaN has not answered: argmax would call that class 0."""
+        share = 100.0 * self.wrong.double() / self.count
+        return torch.where(self.total.isfinite(), share, torch.nan).cpu()
+
+
+class Classification(Task):
+    """Which class an image belongs to."""
+
+    @property
+    def content(self) -> Classify:
+        """Its settings, by their own name."""
+        return cast(Classify, self.settings)
+
+    def load(self, folder: Path, recipe: Recipe, device: torch.device) -> Split:
+        return load(folder, self.content.top, recipe.pixels, device)
+
+    def made_up(self, count: int, recipe: Recipe, generator: torch.Generator) -> Split:
+        """Random bytes as images, scaled as real ones are."""
+        content = self.content
+        shape = (count, *content.shape)
+        top = content.top + 1
+        pixels = [torch.randint(top, shape, generator=generator) for _ in range(2)]
+        labels = [torch.randint(content.classes, (count,), generator=generator) for _ in range(2)]
+        train, test = scaled(pixels, content.top, recipe.pixels, torch.float64)
+        return Split(Images(train, labels[0]), Images(test, labels[1]))
+
+    def losses(self, output: Tensor, target: Tensor) -> Tensor:
+        """Cross entropy: logits (replica, batch, class) and labels (replica, batch)."""
+        each = F.cross_entropy(output.flatten(0, 1), target.flatten(), reduction="none")
+        return each.view(target.shape).mean(1)
+
+    def tally(self, replicas: int, device: torch.device) -> Tally:
+        return Mistakes(self, replicas, device)

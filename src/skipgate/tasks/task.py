@@ -1,0 +1,56 @@
+"""What a task is. The tasks themselves are the files beside this one."""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from skipgate.data.examples import Split
+from skipgate.settings import Recipe, TaskSettings
+
+
+class Tally(ABC):
+    """Loss and measure of each replica, over the batches counted so far."""
+
+    def __init__(self, task: "Task", replicas: int, device: torch.device) -> None:
+        self.task = task
+        self.total = torch.zeros(replicas, dtype=torch.float64, device=device)
+        self.count = 0
+
+    def add(self, output: Tensor, target: Tensor) -> None:
+        """Count a batch: outputs (replica, batch, ...) and their targets."""
+        count = target[0].numel()
+        self.total += self.task.losses(output, target).double() * count
+        self.count += count
+
+    @abstractmethod
+    def values(self) -> Tensor:
+        """The measure of each replica; NaN for one whose output was not finite."""
+
+    def mean_loss(self) -> Tensor:
+        """Loss per example."""
+        return (self.total / self.count).cpu()
+
+
+class Task(ABC):
+    """Loading examples, making them up, losses and scores."""
+
+    def __init__(self, settings: TaskSettings) -> None:
+        self.settings = settings
+
+    @abstractmethod
+    def load(self, folder: Path, recipe: Recipe, device: torch.device) -> Split:
+        """The fetched examples, as a recipe wants them."""
+
+    @abstractmethod
+    def made_up(self, count: int, recipe: Recipe, generator: torch.Generator) -> Split:
+        """So many random examples in float64, for the twin."""
+
+    @abstractmethod
+    def losses(self, output: Tensor, target: Tensor) -> Tensor:
+        """The loss of each replica: (replica, batch, ...) to (replica,)."""
+
+    @abstractmethod
+    def tally(self, replicas: int, device: torch.device) -> Tally:
+        """A tally with nothing counted yet."""
