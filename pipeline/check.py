@@ -14,18 +14,8 @@ def main(name: str) -> None:
     if untrained:
         raise Problem("; ".join(f"{net}: {study.lacking()[net]}" for net in sorted(untrained)))
     comparisons = frozen.compare(study)
-    rows: list[dict[str, object]] = [
-        {
-            "net": c.net,
-            "frozen": f"{c.frozen.mean:.2f}",
-            "fresh": f"{c.fresh.mean:.2f}" if c.fresh else "diverged",
-            "smallest visible change": f"{c.visible:.2f}",
-            "": "MOVED" if c.moved else "holds",
-        }
-        for c in comparisons
-    ]
     heading = f"{name}: {study.measure.axis}, level {frozen.LEVEL:g} over the study"
-    print(f"{heading}\n{markdown(rows)}")
+    print(f"{heading}\n{table(comparisons)}")
     moved = [c.net for c in comparisons if c.moved]
     unknown = sorted(study.results.keys() - {c.net for c in comparisons})
     if unknown:
@@ -36,6 +26,21 @@ def main(name: str) -> None:
             f"the change is meant, run: make freeze STUDY={name} and say so in CHANGELOG.md under "
             "Results"
         )
+
+
+def table(comparisons: list[frozen.Comparison]) -> str:
+    return markdown(
+        [
+            {
+                "net": c.net,
+                "frozen": f"{c.frozen.mean:.2f}",
+                "fresh": f"{c.fresh.mean:.2f}" if c.fresh else "diverged",
+                "smallest visible change": f"{c.visible:.2f}",
+                "": "MOVED" if c.moved else "holds",
+            }
+            for c in comparisons
+        ]
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Train the missing or stale nets of a study, several at once, into the vault; `dvc repro` takes them from there."""
+"""Train the missing or stale nets of a study, several at once, into the vault.
+
+`dvc repro` takes them from there.
+"""
 
 import argparse
 

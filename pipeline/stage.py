@@ -14,7 +14,10 @@ def run(
     flags: Mapping[str, str] | None = None,
     **arguments: str,
 ) -> None:
-    """Call `work` with the words and flags of the command line; a Problem ends in its sentence and exit code 1."""
+    """Call `work` with the words and flags of the command line.
+
+    A Problem ends in its sentence and exit code 1.
+    """
     parser = argparse.ArgumentParser(description=about)
     for name, meaning in arguments.items():
         parser.add_argument(name, help=meaning)

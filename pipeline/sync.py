@@ -1,4 +1,7 @@
-"""Bring the MLflow database up to date with the results on disk; running it twice changes nothing."""
+"""Bring the MLflow database up to date with the results on disk.
+
+Running it twice changes nothing.
+"""
 
 from pathlib import Path
 

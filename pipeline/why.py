@@ -1,4 +1,7 @@
-"""Print one page on a net: settings, changes, results by seed, what it feeds, how to recreate it."""
+"""Print one page on a net.
+
+It has settings, changes, results by seed, what the net feeds, and how to recreate it.
+"""
 
 from pathlib import Path
 

@@ -3,18 +3,19 @@ import subprocess
 import pytest
 import torch
 
-from skipgate.data.images import Split
-from skipgate.evaluation import Images
+from skipgate.data.examples import Split
+from skipgate.data.images import Images
 from tests.toys import TOY
 
 
 @pytest.fixture
 def split() -> Split:
-    die = torch.Generator().manual_seed(2)
+    generator = torch.Generator().manual_seed(2)
 
     def some() -> Images:
         return Images(
-            torch.rand(24, *TOY.shape, generator=die), torch.randint(10, (24,), generator=die)
+            torch.rand(24, *TOY.shape, generator=generator),
+            torch.randint(10, (24,), generator=generator),
         )
 
     return Split(some(), some())

@@ -1,8 +1,8 @@
-"""Kill workers and drivers of a fan-out at random, many times, and compare what is left with an undisturbed run.
+"""Kill workers and drivers of a fan-out at random, and compare what is left with a quiet run.
 
     python -m tests.soak --kills 200
 
-needs the digits study trained in this project (make repro); it works in a temporary copy of the project.
+needs the digits study trained in this project (make repro); it works in a temporary copy.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -18,6 +19,9 @@ from pathlib import Path
 import psutil
 
 from skipgate import params
+from skipgate.files import json_bytes
+from skipgate.results.by_seed import split
+from skipgate.training import models
 from tests.project import Project
 from tests.toys import ROOT
 
@@ -33,16 +37,16 @@ def entries(vault: Path) -> dict[str, tuple[bytes, ...]]:
 
 
 def undisturbed() -> dict[str, tuple[bytes, ...]]:
-    """The project's own trainings, by the key that a vault would keep them under."""
+    """The project's own trainings, by the key that a vault keeps each seed under."""
     found = {}
     for net in params.load(ROOT / "params.yaml").nets_of("digits"):
         spec = json.loads((ROOT / "specs" / f"{net}.json").read_text())
-        key = f"{spec['digest']}-{spec['settings']['data']['sha256'][:16]}"
-        model, result = (
-            ROOT / "models" / "digits" / f"{net}.pt",
-            ROOT / "results" / "digits" / f"{net}.train.json",
-        )
-        found[key] = (model.read_bytes(), result.read_bytes())
+        name = f"{spec['digest']}-{spec['settings']['data']['sha256'][:16]}"
+        file = ROOT / "models" / "digits" / f"{net}.pt"
+        weights = models.unpack(file, spec["digest"], "run: make repro")
+        result = json.loads((ROOT / "results" / "digits" / net / "train.json").read_text())
+        for seed, part in split("train", result).items():
+            found[f"{name}-{seed}"] = (weights[seed], json_bytes(part))
     return found
 
 
@@ -51,7 +55,7 @@ def whole_project(folder: Path) -> Project:
     project = Project(folder)
     shutil.copy(ROOT / "params.yaml", folder)
     shutil.copytree(ROOT / "papers", folder / "papers", dirs_exist_ok=True)
-    shutil.copytree(ROOT / "specs", folder / "specs")
+    shutil.copytree(ROOT / "specs", folder / "specs", dirs_exist_ok=True)
     project.run("git", "init", "--quiet")
     project.run("dvc", "init", "--quiet")
     project.run("dvc", "repro", "--quiet", "specify", "fetch@digits")
@@ -70,13 +74,15 @@ def orphans(project: Project) -> list[psutil.Process]:
     return [p for p in psutil.process_iter(["cwd"]) if p.info["cwd"] == str(project.folder)]
 
 
-def kill_one(driver: subprocess.Popen[str], die: random.Random) -> bool:
+def kill_one(driver: subprocess.Popen[str], generator: random.Random) -> bool:
     """Kill the driver once in ten times, else a worker, if there is one."""
     try:
         workers = psutil.Process(driver.pid).children()
     except psutil.NoSuchProcess:
         return False
-    victim = driver.pid if die.random() < 0.1 or not workers else die.choice(workers).pid
+    victim = (
+        driver.pid if generator.random() < 0.1 or not workers else generator.choice(workers).pid
+    )
     try:
         psutil.Process(victim).send_signal(signal.SIGKILL)
     except psutil.NoSuchProcess:
@@ -85,16 +91,18 @@ def kill_one(driver: subprocess.Popen[str], die: random.Random) -> bool:
 
 
 def soak(kills: int, seed: int) -> None:
-    reference, die, done, rounds, seen = undisturbed(), random.Random(seed), 0, 0, 0  # noqa: S311
+    reference = undisturbed()
+    generator = random.Random(seed)  # noqa: S311
+    done = rounds = seen = 0
     with tempfile.TemporaryDirectory() as folder:
         project = whole_project(Path(folder))
         vault = project.folder / ".vault"
         while done < kills or rounds == 0:
             driver = start(project)
             while driver.poll() is None:
-                time.sleep(die.uniform(0.2, 6.0))
+                time.sleep(generator.uniform(0.2, 6.0))
                 if done < kills:
-                    done += kill_one(driver, die)
+                    done += kill_one(driver, generator)
                 kept = entries(vault)
                 assert len(kept) >= seen, "a finished training was lost"
                 assert all(kept[key] == reference[key] for key in kept), (
@@ -102,16 +110,17 @@ def soak(kills: int, seed: int) -> None:
                 )
                 seen = len(kept)
             driver.wait()
-            print(
-                f"{done} kills, {seen} of {len(reference)} trainings, {rounds} rounds", flush=True
-            )  # noqa: T201
+            say(f"{done} kills, {seen} of {len(reference)} trainings, {rounds} rounds")
             if seen == len(reference):
                 rounds, seen = rounds + 1, 0
                 psutil.wait_procs(orphans(project))
                 shutil.rmtree(vault)
-    print(
-        f"{done} kills over {rounds} rounds of the study: nothing lost, every training the same bytes"
-    )  # noqa: T201
+    say(f"{done} kills over {rounds} rounds: nothing lost, every training the same bytes")
+
+
+def say(words: str) -> None:
+    sys.stdout.write(f"{words}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

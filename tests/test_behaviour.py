@@ -10,7 +10,7 @@ from skipgate import behaviour, params, paths
 from skipgate.files import write_json
 from skipgate.nets.gates.scalar import Scalar
 from skipgate.nets.transforms import Post
-from skipgate.settings import Augment, Decay, Nadam, Pruning
+from skipgate.settings import Augment, Decay, Nadam, Pruning, Source
 from tests.toys import ROOT
 
 
@@ -33,17 +33,21 @@ def test_the_committed_spec_belongs_to_the_code(net, monkeypatch):
     assert probe == json.loads((ROOT / "specs" / "probes" / f"{net}.json").read_text())
 
 
-@pytest.mark.parametrize(
-    "net", ["plain-50", "gated-50", "highway-10", "conv-epsilon", "conv-stochastic"]
-)
-def test_the_digest_does_not_depend_on_threads_or_on_a_committed_trace(settings, net):
-    committed = json.loads((ROOT / "specs" / f"{net}.json").read_text())["digest"]
+@pytest.mark.parametrize("net", ["plain-50", "gated-50", "highway-10", "conv-epsilon"])
+def test_the_digest_does_not_depend_on_threads_and_the_trace_is_the_committed_one(settings, net):
+    committed = json.loads((ROOT / "specs" / f"{net}.json").read_text())
     before = torch.get_num_threads()
+    found = []
     try:
-        torch.set_num_threads(2)
-        assert digests(settings, net)[0] == committed
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            found.append(behaviour.specify(settings, net)[0])
     finally:
         torch.set_num_threads(before)
+    assert found[0]["digest"] == found[1]["digest"]
+    for key in ("parameters", "structure", "settings"):
+        assert found[0][key] == committed[key]
+    assert behaviour._close(found[0]["behaviour"], committed["behaviour"])
 
 
 CHANGES = {
@@ -160,3 +164,21 @@ def test_rounding_noise_keeps_the_committed_trace():
     assert behaviour._close(trace, {"loss": [[1.23457, None]], "norms": [2.0]})
     assert not behaviour._close(trace, {"loss": [[1.2346, None]], "norms": [2.001]})
     assert not behaviour._close(trace, {"loss": [[1.23456, 1.0]], "norms": [2.0]})
+
+
+def test_neither_seeds_nor_the_stack_nor_a_source_rename_a_net(settings):
+    net = dataclasses.replace(settings.nets["gated-10"], seeds=6, stack=1)
+    sources = {**settings.sources, "digits": Source("digits", package="moved@2.0.0")}
+    nets = {**settings.nets, "gated-10": net}
+    changed = dataclasses.replace(settings, nets=nets, sources=sources)
+    a, b = (behaviour.specify(s, "gated-10")[0] for s in (settings, changed))
+    assert (a.pop("seeds"), b.pop("seeds")) == (5, 6)
+    assert (a.pop("stack"), b.pop("stack")) == (5, 1)
+    assert a == b
+
+
+def test_other_content_renames_every_net_that_learns_it(settings):
+    content = dataclasses.replace(settings.data["digits"], sha256="0" * 64)
+    changed = dataclasses.replace(settings, data={**settings.data, "digits": content})
+    assert digests(settings, "gated-10")[0] != digests(changed, "gated-10")[0]
+    assert digests(settings, "mnist-gated-10") == digests(changed, "mnist-gated-10")

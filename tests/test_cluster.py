@@ -1,4 +1,4 @@
-"""The same files from a Ray cluster of two nodes on this machine, also when workers, nodes and drivers die."""
+"""The same files from a Ray cluster of two nodes on this machine, also when workers, nodes and drivers generator."""
 
 import os
 import signal
@@ -108,7 +108,7 @@ def test_what_processes_left_half_done_a_cluster_finishes(cluster, project, expe
     models = {name: content for name, content in finish(project).items() if name.endswith(".pt")}
     assert models == {name: content for name, content in expected.items() if name.endswith(".pt")}
     firsts = [
-        [column[0] for column in project.result(f"{net}.train.json")["metrics"]["test_error"]]
+        [column[0] for column in project.result(net, "train")["metrics"]["test_error"]]
         for net in NETS
     ]
     assert firsts.count([77.0, 77.0]) == len(marked)
@@ -116,20 +116,23 @@ def test_what_processes_left_half_done_a_cluster_finishes(cluster, project, expe
 
 def test_where_the_vault_cannot_be_seen_the_files_travel_back(tmp_path, monkeypatch):
     from skipgate import params
+    from skipgate.fanout.plan import Task
     from tests.toys import ROOT
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
-    settings = resolve(params.load(ROOT / "params.yaml"), "gated-2")
-    spec = Spec("gated-2", "digits", "digits", settings, 1, "a-digest")
+    known = params.load(ROOT / "params.yaml")
+    settings = resolve(known, "gated-2")
+    spec = Spec("gated-2", "digits", "digits", settings, 1, "a-digest", seeds=2)
+    task = Task(spec, (0, 1), 1.0, known.sources["digits"])
     told = []
-    news = SimpleNamespace(
-        tell=SimpleNamespace(remote=lambda net, now: told.append((net, now["epoch"])))
-    )
+    remote = SimpleNamespace(remote=lambda name, now: told.append((name, now["epoch"])))
+    news = SimpleNamespace(tell=remote)
     shared = (str(tmp_path / "not-here"), ".shared-x")
-    sent = engine.work(spec, shared, news)
-    assert sorted(sent) == ["model.pt", "run.json", "train.json"]
+    sent = engine.work(task, shared, news)
+    assert sorted(sent) == [0, 1]
+    assert sorted(sent[0]) == ["model.pt", "run.json", "train.json"]
     assert told[-1] == ("gated-2", settings.recipe.epochs)
     told.clear()
-    assert engine.work(spec, shared, news) == sent, "that machine's own vault has it now"
+    assert engine.work(task, shared, news) == sent, "that machine's own vault has it now"
     assert told == []
     assert len(list((tmp_path / "elsewhere" / "skipgate" / "data").glob("*/whole"))) == 1

@@ -32,7 +32,7 @@ def files(project):
     """All models and training results; provenance is not compared."""
     found = [
         *project.folder.glob("models/**/*.pt"),
-        *project.folder.glob("results/**/*.train.json"),
+        *project.folder.glob("results/**/train.json"),
     ]
     return {f.relative_to(project.folder).as_posix(): f.read_bytes() for f in found}
 
@@ -131,7 +131,7 @@ def test_one_failing_net_does_not_stop_the_other_and_is_named(project):
     def break_one(settings):
         recipe = settings["recipes"]["digits-dense"]
         settings["recipes"]["broken"] = {**recipe, "batch": 63}  # leaves a last batch of one image
-        settings["nets"]["gated-2"]["recipe"] = "broken"
+        settings["nets"]["digits"]["gated-2"]["recipe"] = "broken"
 
     project.edit_params(break_one)
     output = project.fanout("--jobs", "2", code=1)
@@ -139,7 +139,7 @@ def test_one_failing_net_does_not_stop_the_other_and_is_named(project):
         "skipgate: gated-2 failed: a batch of 63 leaves a last one"
     )
     assert "1 failed" in output
-    assert len([p for p in project.folder.glob(".vault/*-*") if p.is_dir()]) == 1
+    assert len([p for p in project.folder.glob(".vault/*-*") if p.is_dir()]) == 2, "both seeds"
 
 
 def test_a_diverging_net_is_a_result_and_not_a_failure(project):
@@ -148,7 +148,7 @@ def test_a_diverging_net_is_a_result_and_not_a_failure(project):
     )
     project.fanout("--jobs", "2")
     project.repro("report@digits")
-    assert project.result("gated-2.train.json")["diverged"] == [0, 0]
+    assert project.result("gated-2", "train")["diverged"] == [0, 0]
     assert "2, 2 diverged" in (project.folder / "reports" / "digits.md").read_text()
 
 

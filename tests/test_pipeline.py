@@ -56,7 +56,7 @@ def test_only_what_changed_runs_again(project):
     def faster(settings):
         recipe = settings["recipes"]["digits-dense"]
         settings["recipes"]["faster"] = {**recipe, "optimiser": {"kind": "nadam", "rate": 0.004}}
-        settings["nets"]["gated-2"]["recipe"] = "faster"
+        settings["nets"]["digits"]["gated-2"]["recipe"] = "faster"
 
     project.edit_params(faster)
     assert project.repro("report@digits") == [
@@ -69,7 +69,7 @@ def test_only_what_changed_runs_again(project):
     # A new gate: one file and one line.
     (scalar.parent / "half.py").write_text(NEW_GATE)
     project.edit_params(
-        lambda s: s["nets"].update({"half-2": {**s["nets"]["gated-2"], "T": {"gate": "half"}}})
+        lambda s: s["nets"]["digits"].update({"half-2": {"body": "mlp-2", "T": "half"}})
     )
     assert project.repro("report@digits") == [
         "specify",
@@ -80,7 +80,7 @@ def test_only_what_changed_runs_again(project):
     page = (project.folder / "reports" / "digits.md").read_text()
     assert "| `half-2`" in page
     assert "T half, C constant 1" in page
-    assert project.result("half-2.gates.json")["T"] == [[0.5, 0.5]]
+    assert project.result("half-2", "gates")["T"] == [[0.5, 0.5]]
 
     # A fresh clone, without models: the report renders, nothing trains.
     project.run("git", "add", "--all")
@@ -102,9 +102,9 @@ def test_a_killed_training_goes_on_to_the_same_bytes(project):
     project.stage("fetch", "digits")
     project.stage("specify")
     output = project.stage("train", "gated-2")
-    assert "digits: net 1 of 2, then 1 more, gated-2 x 2 seeds" in output
+    assert "digits: net 1 of 2, then 1 more, gated-2 seeds 0 to 1" in output
     model = project.folder / "models" / "digits" / "gated-2.pt"
-    whole, result = model.read_bytes(), project.result("gated-2.train.json")
+    whole, result = model.read_bytes(), project.result("gated-2", "train")
     assert not list((project.folder / ".vault" / "checkpoints").glob("*")), (
         "a finished training leaves no checkpoint"
     )
@@ -112,10 +112,9 @@ def test_a_killed_training_goes_on_to_the_same_bytes(project):
     shutil.rmtree(project.folder / ".vault")
 
     data = project.spec("gated-2")["settings"]["data"]["sha256"]
-    checkpoint, kills = (
-        project.folder / ".vault" / "checkpoints" / f"{result['digest']}-{data[:16]}.pt",
-        0,
-    )
+    name = f"{result['digest']}-{data[:16]}-of5-0.pt"
+    checkpoint = project.folder / ".vault" / "checkpoints" / name
+    kills = 0
     for _ in range(3):
         process = project.start("python", "-m", "pipeline.train", "gated-2")
         seen = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
@@ -130,7 +129,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(project):
     assert kills, "no run was killed in the middle"
     output = project.stage("train", "gated-2")
     assert model.read_bytes() == whole
-    assert project.result("gated-2.train.json") == result
+    assert project.result("gated-2", "train") == result
 
 
 def test_an_interrupt_says_how_to_go_on(project):
@@ -154,7 +153,9 @@ def test_a_bad_setting_ends_in_one_sentence_and_leaves_the_specs_alone(project):
     project.stage("specify")
     before = {file: file.read_bytes() for file in project.folder.rglob("specs/**/*.json")}
     assert len(before) == 4
-    project.edit_params(lambda s: s["nets"]["gated-2"].update(T={"gate": "scalar", "strat": 1}))
+    project.edit_params(
+        lambda s: s["nets"]["digits"]["gated-2"].update(T={"gate": "scalar", "strat": 1})
+    )
     output = project.stage("specify", code=1)
     assert (
         output.splitlines()[-1]
@@ -194,7 +195,12 @@ def test_training_without_data_says_how_to_fetch_them(project):
 def test_a_name_that_is_a_command_runs_nothing(project, section, name):
     project.run("git", "init", "--quiet")
     project.run("dvc", "init", "--quiet")
-    project.edit_params(lambda s: s[section].update({name: next(iter(s[section].values()))}))
+
+    def rename(settings):
+        known = settings["nets"]["digits"] if section == "nets" else settings[section]
+        known[name] = next(iter(known.values()))
+
+    project.edit_params(rename)
     process = project.start("dvc", "repro")
     output, _ = process.communicate(timeout=120)
     assert process.returncode != 0, output
@@ -206,21 +212,12 @@ def test_a_result_tells_nothing_of_the_machines_owner(project):
     project.stage("specify")
     project.stage("fetch", "digits")
     project.stage("train", "gated-2")
-    run = project.result("gated-2.run.json")
-    assert sorted(run) == sorted(
-        [
-            "net",
-            "digest",
-            "commit",
-            "lock",
-            "python",
-            "torch",
-            "machine",
-            "device",
-            "threads",
-            "seconds",
-        ]
-    )
+    run = project.result("gated-2", "run")
+    assert sorted(run) == ["digest", "net", "runs"]
+    (record,) = run["runs"]
+    machine = ["commit", "lock", "python", "torch", "machine", "device", "threads", "seconds"]
+    assert sorted(record) == sorted(["seeds", "stack", "compiled", *machine])
+    assert (record["seeds"], record["stack"], record["compiled"]) == ([0, 1], 5, True)
     written = b"".join(
         f.read_bytes()
         for folder in ("results", "models", ".vault")
@@ -233,7 +230,7 @@ def test_a_result_tells_nothing_of_the_machines_owner(project):
 
 def test_removing_a_net_removes_its_specs(project):
     project.stage("specify")
-    project.edit_params(lambda s: s["nets"].pop("gated-2"))
+    project.edit_params(lambda s: s["nets"]["digits"].pop("gated-2"))
     project.stage("specify")
     assert (
         sorted(file.name for file in project.folder.rglob("specs/**/*.json"))
@@ -244,11 +241,11 @@ def test_removing_a_net_removes_its_specs(project):
 def test_the_database_can_be_deleted_and_rebuilt(project):
     for net in NETS:
         for kind in KINDS:
-            target = project.folder / "results" / "digits" / f"{net}.{kind}.json"
+            target = project.result_file(net, kind)
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / "results" / "digits" / target.name, target)
+            shutil.copy(ROOT / target.relative_to(project.folder), target)
     shutil.copy(ROOT / "params.yaml", project.folder)
-    shutil.copytree(ROOT / "specs", project.folder / "specs")
+    shutil.copytree(ROOT / "specs", project.folder / "specs", dirs_exist_ok=True)
     assert "12 runs written, 0 unchanged" in project.stage("sync")
     assert "0 runs written, 12 unchanged" in project.stage("sync")
     (project.folder / "mlflow.db").unlink()
@@ -265,10 +262,10 @@ def test_whatever_is_edited_by_hand_fails_the_check_and_is_named(project):
     project.run("dvc", "repro", "-s", "overview")
     assert "follow from each other" in project.stage("verify")
     edits = {
-        "results/digits/gated-2.train.json": (
+        "results/digits/gated-2/train.json": (
             r'"seeds": \[0, 1\]',
             '"seeds": [1, 0]',
-            "results/digits/gated-2.train.json is not what",
+            "results/digits/gated-2/train.json is not what",
         ),
         "reports/digits.md": (r"\| reported", "| repotred", "reports/digits.md, line "),
         "papers/gresnet.yaml": (
@@ -290,7 +287,7 @@ def test_whatever_is_edited_by_hand_fails_the_check_and_is_named(project):
         assert sentence in project.stage("verify", code=1), name
         file.write_text(before)
     assert "follow from each other" in project.stage("verify")
-    lesion = project.folder / "results" / "digits" / "gated-2.lesion.json"
+    lesion = project.result_file("gated-2", "lesion")
     before = lesion.read_text()
     lesion.write_text(before.replace('"whole": [', '"whole": [9'))
     project.run("dvc", "repro", "-s", "probe@gated-2")

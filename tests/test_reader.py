@@ -51,8 +51,8 @@ CASES = {
     "a fraction of an epoch": (put("recipes", "digits-dense", "epochs", 1.5), r"epochs: expected a whole number, found 1\.5"),
     "true for a number": (put("recipes", "digits-dense", "epochs", True), r"epochs: expected a whole number, found True"),
     "no epochs": (put("recipes", "digits-dense", "epochs", 0), r"params\.recipes\.digits-dense: epochs must be above 0, found 0"),
-    "unknown gate": (put("nets", "gated-2", "T", "scaler"), r"params\.nets\.gated-2\.T: there is no gate 'scaler' in nets/gates; did you mean 'scalar'\?"),
-    "unknown body": (put("nets", "gated-2", "body", "mlp-3"), r"params\.nets\.gated-2\.body: there is no 'mlp-3'; did you mean 'mlp-2'\?"),
+    "unknown gate": (put("nets", "digits", "gated-2", "T", "scaler"), r"params\.nets\.gated-2\.T: there is no gate 'scaler' in nets/gates; did you mean 'scalar'\?"),
+    "unknown body": (put("nets", "digits", "gated-2", "body", "mlp-3"), r"params\.nets\.gated-2\.body: there is no 'mlp-3'; did you mean 'mlp-2'\?"),
     "a depth that no block fits": (put("bodies", "mlp-10", "depth", 11), r"params\.bodies\.mlp-10: depth 11 does not divide into blocks of 2; use 10 or 12"),
     "unknown kind": (put("bodies", "mlp-10", "kind", "mpl"), r"params\.bodies\.mlp-10\.kind: 'mpl' is not known; did you mean 'mlp'\?"),
     "unknown choice": (put("bodies", "mlp-10", "order", "past"), r"params\.bodies\.mlp-10\.order: 'past' is not known; did you mean 'post'\?"),
@@ -63,12 +63,12 @@ CASES = {
     "negative decay": (put("recipes", "digits-conv", "decay", "rate", -1), r"decay: rate must be between 0 and 1, found -1"),
     "nesterov without momentum": (put("recipes", "digits-conv", "optimiser", "momentum", 0), r"optimiser: nesterov needs a momentum above 0"),
     "no orders": (put("probes", "usual", "prune", "orders", 0), r"params\.probes\.usual\.prune: orders must be above 0, found 0"),
-    "unknown probes": (put("nets", "gated-2", "probes", "usal"), r"params\.nets\.gated-2\.probes: there is no 'usal'; did you mean 'usual'\?"),
+    "unknown probes": (put("nets", "digits", "gated-2", "probes", "usal"), r"params\.nets\.gated-2\.probes: there is no 'usal'; did you mean 'usual'\?"),
     "fewer than no images": (put("recipes", "digits-dense", "images", -1), r"params\.recipes\.digits-dense: images must be between 0 and inf, found -1"),
     "a list for a kind": (put("bodies", "mlp-10", "kind", ["mlp"]), r"params\.bodies\.mlp-10\.kind: \['mlp'\] is not known"),
-    "a number for a name": (lambda s: s["nets"].update({10: s["nets"]["gated-2"]}), r"params\.nets: the name 10 must be of small letters"),
-    "a name that is a command": (lambda s: s["nets"].update({"$(touch x)": s["nets"]["gated-2"]}), r"params\.nets: the name '\$\(touch x\)' must be of small letters"),
-    "a name that leaves the folder": (lambda s: s["nets"].update({"../x": s["nets"]["gated-2"]}), r"params\.nets: the name '\.\./x' must be of small letters"),
+    "a number for a name": (lambda s: s["nets"]["digits"].update({10: {"body": "mlp-2"}}), r"params\.nets: the name 10 must be of small letters"),
+    "a name that is a command": (lambda s: s["nets"]["digits"].update({"$(touch x)": {"body": "mlp-2"}}), r"params\.nets: the name '\$\(touch x\)' must be of small letters"),
+    "a name that leaves the folder": (lambda s: s["nets"]["digits"].update({"../x": {"body": "mlp-2"}}), r"params\.nets: the name '\.\./x' must be of small letters"),
 }  # fmt: skip
 
 
@@ -89,9 +89,11 @@ def test_bad_settings_are_refused_by_their_place(tmp_path, change, message):
     ],
 )
 def test_bad_settings_of_a_gate_are_refused_by_their_place(tmp_path, setting, message):
-    settings = resolve(load_with(tmp_path, put("nets", "gated-2", "T", setting)), "gated-2")
+    settings = resolve(
+        load_with(tmp_path, put("nets", "digits", "gated-2", "T", setting)), "gated-2"
+    )
     with pytest.raises(Problem, match=message):
-        build(settings.body, Plan(settings.T, settings.C, settings.data, 1, "nets.x"))
+        build(settings.body, Plan(settings.T, settings.C, (1, 8, 8), 10, 1, "nets.x"))
 
 
 def test_yaml_that_does_not_parse_is_refused(tmp_path):

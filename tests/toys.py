@@ -8,7 +8,7 @@ import torch
 from skipgate.nets.bodies import Plan, build
 from skipgate.nets.network import Network
 from skipgate.nets.weights import initialise
-from skipgate.settings import Body, Constant, Dataset, GateChoice, Mlp, Nadam, Recipe, Resnet
+from skipgate.settings import Body, Classify, ConstantRate, GateChoice, Mlp, Nadam, Recipe, Resnet
 from skipgate.specs import Settings
 from skipgate.streams import streams
 
@@ -16,16 +16,16 @@ torch.set_num_threads(1)  # tests share the cores through xdist
 
 ROOT = Path(__file__).parents[1]
 ONE, ZERO = GateChoice("constant"), GateChoice("constant", {"value": 0})
-TOY = Dataset("digits", (1, 8, 8), 10, 16, 24, "")
+TOY = Classify("classify", (1, 8, 8), 10, 16, 24, "")
 MLP = Mlp("mlp", depth=4, width=6)
 CONV = Resnet("resnet", blocks=2, width=4)
 
 
 def network(
-    body: Body, T: GateChoice = ONE, C: GateChoice = ONE, replicas: int = 1, data: Dataset = TOY
+    body: Body, T: GateChoice = ONE, C: GateChoice = ONE, replicas: int = 1, data: Classify = TOY
 ) -> Network:
     """A freshly initialised network in float64."""
-    made = build(body, Plan(T, C, data, replicas))
+    made = build(body, Plan(T, C, data.shape, data.outputs, replicas))
     initialise(made, body.init, streams(range(replicas), "init"))
     return made.double()
 
@@ -39,5 +39,5 @@ def images(count: int, replicas: int = 1) -> torch.Tensor:
 def toy_settings(
     body: Body = MLP, T: GateChoice = ONE, C: GateChoice = ONE, **recipe: object
 ) -> Settings:
-    made = Recipe(2, 8, Nadam("nadam"), Constant("constant"))
-    return Settings(TOY, body, dataclasses.replace(made, **recipe), T, C, seeds=2)  # type: ignore[arg-type]
+    made = Recipe(2, 8, Nadam("nadam"), ConstantRate("constant"))
+    return Settings(TOY, body, dataclasses.replace(made, **recipe), T, C)  # type: ignore[arg-type]

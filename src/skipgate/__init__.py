@@ -1,1 +1,4 @@
-"""Networks that learn identity mappings, and a harness that regenerates what was reported about them."""
+"""Networks that learn identity mappings.
+
+A harness regenerates what was reported about them.
+"""

@@ -30,8 +30,10 @@ TWIN_EXAMPLES = 8
 TWIN_BATCH = 5  # leaves a smaller last batch, as real data do
 NORM_DECIMALS = 6
 SAME = 0.00001
-"""Relative difference below which two traces are one behaviour: machines differ in the last bits,
-changes do not."""
+"""Relative difference below which two traces are one behaviour.
+
+Machines differ in the last bits; changes differ in more.
+"""
 
 
 def specify(params: Params, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -58,7 +60,10 @@ def specify(params: Params, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _probe_digest(kind: str, subject: Subject, settings: Probes) -> str:
-    """What decides one probe's result, given the weights: how it is set, and what it finds in the twin."""
+    """What decides one probe's result, given the weights.
+
+    That is how it is set, and what it finds in the twin.
+    """
     found = PROBES[kind](subject, brief(settings))
     own = getattr(settings, kind, None)
     steady = {key: value for key, value in found.items() if key not in TIMED}
@@ -66,7 +71,10 @@ def _probe_digest(kind: str, subject: Subject, settings: Probes) -> str:
 
 
 def brief(settings: Probes) -> Probes:
-    """The same with one path of each length: the twin shows what is done with a path, and the settings are hashed as well."""
+    """The same with one path of each length.
+
+    The twin shows what is done with a path, and the settings are hashed as well.
+    """
     return dataclasses.replace(settings, paths=dataclasses.replace(settings.paths, draws=1))
 
 
@@ -87,7 +95,10 @@ def _kept(settings: Settings, fresh: dict[str, Any]) -> str | None:
 
 
 def _with_gate_defaults(settings: Settings) -> Settings:
-    """A gate's defaults stand in its file; written out, a changed default shows even where the twin does not feel it."""
+    """The settings with the gates' defaults, which stand in their files, written out.
+
+    A changed default then shows even where it makes no difference to the twin.
+    """
     return dataclasses.replace(settings, T=gates.filled(settings.T), C=gates.filled(settings.C))
 
 
@@ -112,12 +123,15 @@ def _twin(settings: Settings) -> tuple[Subject, dict[str, Any]]:
     # Rounded absolutely: the gradient of a bias before batch normalisation is 0 but for noise.
     norms = [round(float(p.detach().norm()), NORM_DECIMALS) for p in state.network.parameters()]
     trace = rounded({**state.history, "milestones": milestones, "norms": norms})
-    subject = Subject(state.network, split.test, TWIN_BATCH, state.task, split.train)
+    subject = Subject(state.network, split.test, TWIN_BATCH, split.train, state.task)
     return subject, trace
 
 
 def _settled(trace: dict[str, Any], name: str) -> dict[str, Any]:
-    """The committed trace where ours differs from it by rounding only, so that no machine renames a behaviour."""
+    """The committed trace where ours differs from it by rounding only.
+
+    So no machine renames a behaviour.
+    """
     old = _committed(name).get("behaviour")
     return old if isinstance(old, dict) and _close(old, trace) else trace
 

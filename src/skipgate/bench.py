@@ -1,4 +1,7 @@
-"""How fast the stacked training and the shared probing are, against the loops one would write with ordinary means."""
+"""How fast the stacked training and the shared probing are.
+
+They are compared with the loops one would write with ordinary means.
+"""
 
 import time
 from collections.abc import Callable, Sequence
@@ -15,7 +18,7 @@ from skipgate.nets.surgery import closed, none_closed, one_closed
 from skipgate.nets.weights import initialise
 from skipgate.probes.subject import Subject
 from skipgate.probes.walk import with_closed
-from skipgate.settings import Augment, Body, ConstantRate, Classify, GateChoice, Mlp, Nadam, Recipe
+from skipgate.settings import Augment, Body, Classify, ConstantRate, GateChoice, Mlp, Nadam, Recipe
 from skipgate.specs import Settings
 from skipgate.streams import stream, streams
 from skipgate.training.device import keep_memory
@@ -79,7 +82,10 @@ def made_up_images() -> Images:
 
 
 def training(depth: int, seeds: int, images: Images, rounds: int) -> Times:
-    """Seconds a seed and epoch: both on one thread, warmed up and alternating; the fastest round of each counts."""
+    """Seconds per seed and epoch, of the ordinary loop and of ours.
+
+    Both run on one thread, warmed up and alternating; the fastest round of each counts.
+    """
     plain, ours = _alternating(
         [_plain_steps(depth, images), _stacked_steps(depth, seeds, images)], rounds
     )
@@ -100,11 +106,7 @@ def lesions(name: str, body: Body, seeds: int, images: Images, rounds: int) -> T
     found: dict[str, list[list[float]]] = {}
 
     def naive() -> None:
-        errors = []
-        for mask in masks:
-            with closed(network, mask):
-                errors.append(subject.scores())
-        found["naive"] = errors
+        found["naive"] = [_scores_with(subject, mask) for mask in masks]
 
     def shared() -> None:
         found["shared"] = subject.scores_of([with_closed(mask) for mask in masks])
@@ -113,6 +115,12 @@ def lesions(name: str, body: Body, seeds: int, images: Images, rounds: int) -> T
     if found["naive"] != found["shared"]:
         raise AssertionError("shared lesions give other errors than whole forward passes")
     return Times(name, plain, ours)
+
+
+def _scores_with(subject: Subject, mask: Tensor) -> list[float]:
+    """The scores with these blocks closed, by a whole forward pass."""
+    with closed(subject.network, mask):
+        return subject.scores()
 
 
 def _alternating(works: Sequence[Callable[[], None]], rounds: int) -> list[float]:
@@ -159,7 +167,7 @@ def _stacked_steps(depth: int, seeds: int, images: Images) -> Callable[[], None]
 
 
 def rows(measured: Sequence[Times], unit: str) -> list[dict[str, object]]:
-    """One line a case, with the ratio."""
+    """One row per case, with the ratio."""
     return [
         {
             "": t.name,

@@ -21,7 +21,10 @@ class Problem(Exception):
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write beside `path` and rename over it: a reader sees the old file or the new one, nothing between."""
+    """Write beside `path` and rename over it.
+
+    A reader sees the old file or the new one, nothing between.
+    """
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +47,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """One key a line but lists on one line, so that a diff of a result is readable."""
+    """One key per line but lists on one line, so that a diff of a result is readable."""
     write_atomically(path, json_bytes(value))
 
 
@@ -82,7 +85,10 @@ def read_yaml(path: Path) -> Any:
 
 
 def rounded(value: Any) -> Any:
-    """Numbers to as many digits as a result needs; what is no number becomes null, which JSON knows."""
+    """Numbers to as many digits as a result needs.
+
+    NaN and infinity become null, which JSON knows.
+    """
     if isinstance(value, float):
         return float(f"{value:.{SIGNIFICANT}g}") if math.isfinite(value) else None
     if isinstance(value, dict):

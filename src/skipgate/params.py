@@ -65,7 +65,9 @@ class Params:
 
     def measure_of(self, study: str) -> Measure:
         """What the nets of a study are judged by."""
-        return next(self.data[net.data].measure for net in self.nets_of(study).values())
+        for net in self.nets_of(study).values():
+            return self.data[net.data].measure
+        raise Problem(f"params.nets: the study '{study}' has no nets; add one or drop the study")
 
 
 def load(file: Path = paths.PARAMS) -> Params:
@@ -117,17 +119,7 @@ def _check_nets(params: Params) -> None:
     for name in params.data.keys() - params.sources.keys():
         raise Problem(f"params.sources: the data set '{name}' has no source; add it")
     for name, net in params.nets.items():
-        for key, known in (
-            ("data", params.data),
-            ("body", params.bodies),
-            ("recipe", params.recipes),
-            ("probes", params.probes),
-        ):
-            word = getattr(net, key)
-            if word not in known:
-                raise Problem(
-                    f"params.nets.{name}.{key}: there is no '{word}'; {nearest(word, known)}"
-                )
+        _check_references(params, name, net)
         schedule = params.recipes[net.recipe].schedule
         if schedule.by_seed and net.stack > 1:
             raise Problem(
@@ -139,3 +131,15 @@ def _check_nets(params: Params) -> None:
                 f"params.nets.{name}: the study '{net.study}' is judged by "
                 f"{params.measure_of(net.study).label}; put this net into another study"
             )
+
+
+def _check_references(params: Params, name: str, net: Net) -> None:
+    for key, known in (
+        ("data", params.data),
+        ("body", params.bodies),
+        ("recipe", params.recipes),
+        ("probes", params.probes),
+    ):
+        word = getattr(net, key)
+        if word not in known:
+            raise Problem(f"params.nets.{name}.{key}: there is no '{word}'; {nearest(word, known)}")

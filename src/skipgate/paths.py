@@ -20,7 +20,10 @@ def data_folder(name: str) -> Path:
 
 
 def vault_folder() -> Path:
-    """Finished and unfinished trainings; SKIPGATE_VAULT may name a folder that several machines share."""
+    """Finished and unfinished trainings.
+
+    SKIPGATE_VAULT may name a folder that several machines share.
+    """
     return Path(os.environ.get("SKIPGATE_VAULT", ".vault"))
 
 

@@ -1,4 +1,7 @@
-"""Where a result comes from: enough to find the code and judge the machine, nothing about its owner."""
+"""Where a result comes from.
+
+Enough to find the code and judge the machine, nothing about its owner.
+"""
 
 import os
 import platform
@@ -28,7 +31,10 @@ def provenance(device: str, threads: int, seconds: float) -> dict[str, Any]:
 
 
 def _commit() -> str | None:
-    """The commit at hand, marked if what decides results differs from it; None outside a repository."""
+    """The commit at hand; None outside a repository.
+
+    It is marked if what decides results differs from it.
+    """
     try:
         head = subprocess.run(
             ["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True

@@ -1,4 +1,7 @@
-"""A strict reader: plain YAML or JSON values into frozen dataclasses, refusing what does not fit by its path."""
+"""A strict reader: plain YAML or JSON values into frozen dataclasses.
+
+What does not fit is refused by its path.
+"""
 
 import dataclasses
 import difflib
@@ -37,7 +40,10 @@ def between(low: float, high: float, **numbers: float) -> None:
 
 
 def read(kind: Any, value: Any, path: str) -> Any:
-    """Read `value` as `kind`: a dataclass, a number, a word, a Literal, a tuple, a mapping or a union of these."""
+    """Read `value` as `kind`.
+
+    A kind is a dataclass, a number, a word, a Literal, a tuple, a mapping or a union of these.
+    """
     origin = typing.get_origin(kind)
     if hasattr(kind, "from_plain"):
         return kind.from_plain(value, path)
@@ -112,7 +118,10 @@ def class_in(module_name: str, parent: type) -> Any:
 def construct(
     make: Any, hints: Mapping[str, Any], required: set[str], value: Mapping[str, Any], path: str
 ) -> Any:
-    """Call `make` with the keys of `value`, each read by its hint; unknown and missing keys are refused."""
+    """Call `make` with the keys of `value`, each read by its hint.
+
+    Unknown and missing keys are refused.
+    """
     for name in value:
         if name not in hints:
             raise Problem(f"{path}.{name}: unknown key; {nearest(str(name), hints)}")

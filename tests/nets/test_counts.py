@@ -5,19 +5,19 @@ import torch
 
 from skipgate.nets.bodies import Plan, build
 from skipgate.nets.network import parameter_count
-from skipgate.settings import Body, Crelu, Dataset, Fleuret, GateChoice, Mlp, Resnet
+from skipgate.settings import Body, Classify, Crelu, Fleuret, GateChoice, Mlp, Resnet
 from tests.toys import ONE, ZERO
 
-MNIST = Dataset("digits", (1, 28, 28), 10, 255, 10000, "")
-CIFAR = Dataset("digits", (3, 32, 32), 10, 255, 10000, "")
+MNIST = Classify("classify", (1, 28, 28), 10, 255, 10000, "")
+CIFAR = Classify("classify", (3, 32, 32), 10, 255, 10000, "")
 RESNET_5 = Resnet("resnet", blocks=5)
 WIDE_3_4 = Resnet("resnet", blocks=3, widen=4, shortcut="project")
 WIDE_4_10 = Resnet("resnet", blocks=4, widen=10, shortcut="project")
 
 
-def count(body: Body, data: Dataset, T: GateChoice = ONE, C: GateChoice = ONE) -> int:
+def count(body: Body, data: Classify, T: GateChoice = ONE, C: GateChoice = ONE) -> int:
     with torch.device("meta"):
-        return parameter_count(build(body, Plan(T, C, data, 1)))
+        return parameter_count(build(body, Plan(T, C, data.shape, data.outputs, 1)))
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from tests.toys import CONV, ONE, images, network
 
 @torch.no_grad()
 def filled(layer: nn.Module) -> nn.Module:
-    die = torch.Generator().manual_seed(3)
+    generator = torch.Generator().manual_seed(3)
     for p in layer.parameters():
-        p.copy_(torch.randn(p.shape, generator=die))
+        p.copy_(torch.randn(p.shape, generator=generator))
     return layer.double()
 
 

@@ -61,9 +61,10 @@ def test_a_lesion_is_the_module_without_the_block(parts, subject, place):
         copy.deepcopy(shortcuts[place]) if place in shortcuts else nn.Identity()
     )
     walk = in_states(torch.tensor([[int(i == place)] for i in range(8)]))
-    ((_, found),) = outputs(subject.network, [walk], x.unsqueeze(0))
+    ((_, output),) = outputs(subject.network, [walk], x.unsqueeze(0))
+    found = output.main
     assert torch.allclose(found[0], edited(x))
-    wrong = 100 * (edited(x).argmax(1) != subject.images.y).double().mean()
+    wrong = 100 * (edited(x).argmax(1) != subject.examples.y).double().mean()
     assert PROBES["lesion"](subject, SETTINGS)["without"][place] == pytest.approx([float(wrong)])
 
 

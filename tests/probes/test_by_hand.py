@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import nn
 
-from skipgate.evaluation import Images
+from skipgate.data.images import Images
 from skipgate.nets.block import Block, Gates, Paths, Site
-from skipgate.nets.bodies import Flat
 from skipgate.nets.gate import Slot
 from skipgate.nets.gates.constant import Constant
 from skipgate.nets.network import Network, parameter_count
+from skipgate.nets.parts import Flat
 from skipgate.nets.surgery import arranged, closed, none_closed, one_closed
 from skipgate.nets.weights import to_list
 from skipgate.probes import PROBES
@@ -62,7 +62,7 @@ def test_estimation_errors_of_linear_blocks():
     case = subject()
     result = PROBES["estimation"](case, SETTINGS)
     products = torch.cumprod(1 + torch.tensor(FACTORS, dtype=torch.float64), 0)
-    pixels = case.images.x.flatten(1)
+    pixels = case.examples.x.flatten(1)
     spread, mean = pixels.std(0, correction=0).mean(), pixels.mean(0).mean()
     for row in zip(*(result[key] for key in ("deviation", "mean", "size")), products, strict=True):
         deviation, average, size, product = (torch.as_tensor(v, dtype=torch.float64) for v in row)
@@ -82,7 +82,7 @@ def test_estimation_is_against_the_last_block_of_the_same_stage():
 def test_linear_blocks_commute_and_can_be_spared():
     """Scaling never changes which class is largest: no lesion, pruning or shuffle changes the error."""
     case = subject()
-    whole = case.errors()
+    whole = case.scores()
     assert all(errors == whole for errors in PROBES["lesion"](case, SETTINGS)["without"])
     assert all(errors == whole for errors in PROBES["shuffle"](case, SETTINGS)["errors"])
     assert all(
@@ -95,7 +95,7 @@ def test_the_gradient_along_a_path_is_the_product_of_its_factors():
     factor = -0.5
     case = subject(factors=[factor] * 4)
     norms = torch.tensor(PROBES["paths"](case, SETTINGS)["norm"], dtype=torch.float64)
-    x, y = next(Subject(case.network, case.images, SETTINGS.paths.images).batches())
+    x, y = next(Subject(case.network, case.examples, SETTINGS.paths.images).batches())
     last = (1 + factor) ** 4 * x.flatten(2)
     slope = torch.softmax(last, 2) - torch.nn.functional.one_hot(y, last.shape[2])
     expected = slope.norm(dim=2).mean(1) / x.shape[1]  # the loss is a mean over images
@@ -128,9 +128,10 @@ def test_paths_pass_through_open_blocks_only():
 
 def test_a_block_without_its_shortcut_is_what_it_adds():
     case = subject(factors=(0.5, -0.5, 3.0, 1.0))
-    x = case.images.x[:3].expand(2, 3, 1, 8, 8)
+    x = case.examples.x[:3].expand(2, 3, 1, 8, 8)
     walk = in_states(torch.tensor([(OPEN, OPEN), (CUT, OPEN), (CLOSED, CUT), (OPEN, OPEN)]))
-    ((_, found),) = outputs(case.network, [walk], x)
+    ((_, output),) = outputs(case.network, [walk], x)
+    found = output.main
     assert torch.allclose(found[0], 1.5 * -0.5 * 1.0 * 2.0 * x[0].flatten(1))
     assert torch.allclose(found[1], 1.5 * 0.5 * 3.0 * 2.0 * x[1].flatten(1))
     result = PROBES["paths"](case, SETTINGS)
@@ -139,7 +140,7 @@ def test_a_block_without_its_shortcut_is_what_it_adds():
         for e, m, c in zip(result["errors"], result["removed"], result["cut"], strict=True)
         if m == 0 and c == 0
     ]
-    assert flipped == [case.errors()] * (SETTINGS.paths.draws // 8)
+    assert flipped == [case.scores()] * (SETTINGS.paths.draws // 8)
     assert max(m + c for m, c in zip(result["removed"], result["cut"], strict=True)) == 4
 
 
@@ -160,7 +161,7 @@ def test_greedy_pruning_begins_with_the_block_that_does_harm():
 def test_responses_are_the_norms_of_what_blocks_add():
     case = subject()
     products = torch.cumprod(1 + torch.tensor([0.0, *FACTORS[:-1]], dtype=torch.float64), 0)
-    norm = case.images.x.flatten(1).norm(dim=1).mean()
+    norm = case.examples.x.flatten(1).norm(dim=1).mean()
     expected = products * torch.tensor(FACTORS, dtype=torch.float64) * norm
     assert torch.allclose(response_norms(case), expected.unsqueeze(1).expand(4, 2))
 
@@ -168,7 +169,7 @@ def test_responses_are_the_norms_of_what_blocks_add():
 def test_without_images_to_choose_by_nothing_is_greedy():
     case = subject()
     assert greedy(case, 0) is None
-    assert greedy(Subject(case.network, case.images, 7), 20) is None
+    assert greedy(Subject(case.network, case.examples, 7), 20) is None
 
 
 def test_a_linear_network_has_the_same_gradient_everywhere():
@@ -231,12 +232,12 @@ def test_walks_give_what_whole_forward_passes_give():
     expected = []
     for mask in masks:
         with closed(made, mask):
-            expected.append(case.errors())
-    assert case.errors_of([with_closed(mask) for mask in masks]) == expected
+            expected.append(case.scores())
+    assert case.scores_of([with_closed(mask) for mask in masks]) == expected
     order = [1, 0, *range(2, blocks)]
     with arranged(made, order):
-        shuffled = case.errors()
-    assert case.errors_of([in_order(made, order)]) == [shuffled]
+        shuffled = case.scores()
+    assert case.scores_of([in_order(made, order)]) == [shuffled]
 
 
 @pytest.mark.parametrize("name", PROBES)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from scipy.stats import kendalltau
 
-from skipgate.evaluation import Images
+from skipgate.data.images import Images
 from skipgate.nets.surgery import arranged, closed, one_closed
 from skipgate.nets.weights import to_list
 from skipgate.probes import PROBES
@@ -51,7 +51,7 @@ def test_lesions_are_errors_without_each_block():
     assert len(result["without"]) == 4
     for index, errors in enumerate(result["without"]):
         with arranged(case.network, [i for i in range(4) if i != index]):
-            assert case.errors() == errors
+            assert case.scores() == errors
 
 
 def test_pruning_goes_from_whole_to_shortcuts_only():
@@ -63,16 +63,16 @@ def test_pruning_goes_from_whole_to_shortcuts_only():
             block.T.k.copy_(torch.tensor(ks))
     result = PROBES["prune"](case, SETTINGS)
     with closed(case.network, torch.ones(4, 2, dtype=torch.bool)):
-        none_left = case.errors()
+        none_left = case.scores()
     for order in [*result["random"], result["smallest"], result["response"], result["greedy"]]:
         assert len(order) == 5
-        assert order[0] == case.errors()
+        assert order[0] == case.scores()
         assert order[-1] == none_left
     masks = one_closed(case.network, 3) & torch.tensor([True, False]) | one_closed(
         case.network, 0
     ) & torch.tensor([False, True])
     with closed(case.network, masks):
-        assert case.errors() == result["smallest"][1], "each seed loses its own smallest k first"
+        assert case.scores() == result["smallest"][1], "each seed loses its own smallest k first"
 
 
 def test_equal_gates_have_no_smallest():
@@ -103,7 +103,7 @@ def test_reversed_stages_keep_what_cannot_move():
     result = PROBES["shuffle"](case, SETTINGS)
     assert result["reversed"]["tau"] == [-1]
     with arranged(case.network, [3, 2, 1, 0]):
-        assert result["reversed"]["errors"] == [case.errors()]
+        assert result["reversed"]["errors"] == [case.scores()]
     assert len(result["full"]["tau"]) == SETTINGS.shuffle.draws // 4
 
 
@@ -139,7 +139,7 @@ def test_only_gates_that_look_at_the_sample_have_a_spread():
 def test_gate_values_are_means_over_images_and_units():
     case = subject(MLP, GateChoice("sigmoid", {"bias": -2.0}), GateChoice("coupled"))
     result = PROBES["gates"](case, SETTINGS)
-    h = case.network.stem(case.images.x.expand(2, *case.images.x.shape))
+    h = case.network.stem(case.examples.x.expand(2, *case.examples.x.shape))
     means = torch.sigmoid(case.network.blocks[0].T.affine(h)).mean((1, 2))
     assert torch.allclose(torch.tensor(result["T"][0], dtype=torch.float64), means)
     both = torch.tensor(result["T"]) + torch.tensor(result["C"])
@@ -148,7 +148,7 @@ def test_gate_values_are_means_over_images_and_units():
 
 def test_a_probe_that_fails_removes_its_hooks():
     case = subject()
-    broken = Subject(case.network, Images(case.images.x[:, :, :3], case.images.y), 7)
+    broken = Subject(case.network, Images(case.examples.x[:, :, :3], case.examples.y), 7)
     with pytest.raises(RuntimeError):
         gate_means(broken, [block.T for block in case.network.blocks])
     assert all(not block.T._forward_hooks for block in case.network.blocks)
@@ -168,7 +168,7 @@ def test_a_seed_that_diverged_does_not_decide_for_the_others():
             block.T.k.copy_(torch.tensor([k, torch.nan]))
     speed, paths = PROBES["speed"](case, SETTINGS), PROBES["paths"](case, SETTINGS)
     with arranged(case.network, [0, 2]):
-        assert case.errors()[0] == speed["errors"][2][0], (
+        assert case.scores()[0] == speed["errors"][2][0], (
             "the two blocks with the smallest k are gone"
         )
     assert paths["open"] == [4, 0]

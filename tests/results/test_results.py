@@ -12,15 +12,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skipgate import params
+from skipgate import params, paths
 from skipgate.files import Problem
 from skipgate.judging import frozen, papers
 from skipgate.judging.judgement import better_rule, judge_study
 from skipgate.judging.statistics import estimate
 from skipgate.judging.verdicts import Gap, Verdict
-from skipgate.reporting import pages, tables
+from skipgate.reporting import figures, pages, tables
 from skipgate.results import store
+from skipgate.settings import LAYOUTS
+from skipgate.settings.measures import error_rate
 from tests.toys import ROOT
+
+MEASURE = error_rate(10)
 
 
 @pytest.fixture
@@ -42,6 +46,7 @@ def edit(file, change):
 def rendered(project, study="digits"):
     loaded = store.load(project, study)
     judgement = judge_study(project, loaded, papers.load(project))
+    figures.draw_all(loaded, paths.figure_folder(study))
     return pages.study_page(project, loaded, judgement), judgement.plain()
 
 
@@ -49,32 +54,56 @@ def test_committed_results_belong_to_the_committed_specs(project):
     assert store.load(project, "digits").missing == {}
 
 
-def test_a_result_of_other_code_counts_as_not_run(project):
-    edit("results/digits/gated-2.train.json", lambda value: value.update(digest="0" * 16))
-    edit("results/digits/gated-10.prune.json", lambda value: value.update(probe_digest="0" * 16))
+def test_a_result_of_other_code_is_missing_and_takes_no_other_part_along(project):
+    for kind in ("train", "run", *LAYOUTS):
+        file = paths.result_file("digits", "gated-2", kind)
+        edit(file, lambda value: value.update(digest="0" * 16))
+    edit(
+        "results/digits/gated-10/probes/prune.json",
+        lambda value: value.update(probe_digest="0" * 16),
+    )
     study = store.load(project, "digits")
-    assert study.missing == {
-        "gated-2": "no train result of the present code; run: dvc repro probe@gated-2",
-        "gated-10": "no prune result of the present code; run: dvc repro probe@gated-10",
-    }
+    assert study.missing == {"gated-2": "not run yet; run: dvc repro probe@gated-2"}
+    stale = "no prune result of the present code; run: dvc repro probe@gated-10"
+    assert study.results["gated-10"].missing == {"prune": stale}
     page, line = rendered(project)
-    assert (line["nets"], line["verdicts"]["not run"]) == (len(project.nets_of("digits")) - 2, 4)
+    assert (line["nets"], line["verdicts"]["not run"]) == (len(project.nets_of("digits")) - 1, 2)
     assert re.search(r"\| `gated-2` +\| not run", page)
+    assert f"- `gated-10`: {stale}" in page
+    (row,) = [
+        r
+        for r in page.split("## Probes")[1].split("## ")[0].splitlines()
+        if r.startswith("| `gated-10`")
+    ]
+    assert row.count("| - ") == 4, "what was pruned has a dash, what was shuffled has numbers"
+
+
+def test_a_net_without_some_probes_or_without_a_training_is_ordinary(project):
+    """As a pretrained network has it, and one whose probes are fewer."""
+    for kind in ("train", "run"):
+        paths.result_file("digits", "residual-2", kind).unlink()
+    for kind in ("gates", "lesion", "paths", "speed", "shuffle", "estimation"):
+        paths.result_file("digits", "residual-10", kind).unlink()
+    page, line = rendered(project)
+    assert line["cells"]["gresnet mnist-test-error, d = 2, residual, residual-2"]["ours"] is None
+    assert line["cells"]["gresnet mnist-test-error, d = 10, residual, residual-10"]["ours"]
+    assert re.search(r"\| `residual-2` +\| residual +\| d = 2 +\| - +\| - +\| \[", page)
+    assert line["claims"]["gresnet gated-beats-residual-mnist"]["why"] == "waits for `residual-2`"
 
 
 def test_a_truncated_result_is_refused_with_the_remedy(project):
-    file = Path("results/digits/gated-2.lesion.json")
+    file = Path("results/digits/gated-2/probes/lesion.json")
     file.write_text(file.read_text()[:100])
     with pytest.raises(
         Problem,
-        match=r"gated-2\.lesion\.json is damaged or cut short .*; restore it with git, or run: dvc repro probe@gated-2",
+        match=r"lesion\.json is damaged or cut short .*; restore it with git, or run: dvc repro probe@gated-2",
     ):
         store.load(project, "digits")
 
 
 def test_numbers_in_a_report_lead_to_files_that_hold_them(project):
     page, _ = rendered(project)
-    ours = json.loads(Path("results/digits/gated-10.train.json").read_text())
+    ours = json.loads(Path("results/digits/gated-10/train.json").read_text())
     mean = np.mean([column[-1] for column in ours["metrics"]["test_error"]])
     assert f"[{mean:.2f} ± " in page
     for target in {part.split(")")[0] for part in page.split("](")[1:]}:
@@ -109,7 +138,7 @@ def diverged(value, seeds):
 def test_diverged_seeds_are_left_out_of_means_and_counted(project):
     """Of one net the first seed is lost, of another every seed."""
     for net, seeds in (("gated-10", [0]), ("gated-50", range(5))):
-        edit(f"results/digits/{net}.train.json", lambda value, s=seeds: diverged(value, s))
+        edit(f"results/digits/{net}/train.json", lambda value, s=seeds: diverged(value, s))
         for kind, keys in (
             ("gates", "TC"),
             ("lesion", ("whole", "without")),
@@ -122,11 +151,11 @@ def test_diverged_seeds_are_left_out_of_means_and_counted(project):
                 k=keys,
                 s=seeds,
             )
-            edit(f"results/digits/{net}.{kind}.json", lost)
+            edit(paths.result_file("digits", net, kind), lost)
     page, _ = rendered(project)
     assert "5, 1 diverged" in page
     assert "5, 5 diverged" in page
-    assert "[diverged](../results/digits/gated-50.train.json)" in page
+    assert "[diverged](../results/digits/gated-50/train.json)" in page
     assert "None" not in page
     assert "nan" not in page
     assert estimate([None, None]) is None
@@ -174,9 +203,9 @@ def test_an_ablation_is_set_beside_the_net_it_changes(project):
 
 
 def test_an_interval_beyond_all_errors_gives_way_to_the_seeds():
-    assert tables.error_text([8.58, 20.04, 63.16]) == "8.58, 20.04, 63.16"
-    assert tables.error_text([2.0, 2.2, None]) == "2.10 ± 1.27"
-    assert tables.error_text([None]) == "diverged"
+    assert tables.score_text(MEASURE, [8.58, 20.04, 63.16]) == "8.58, 20.04, 63.16"
+    assert tables.score_text(MEASURE, [2.0, 2.2, None]) == "2.10 ± 1.27"
+    assert tables.score_text(MEASURE, [None]) == "diverged"
 
 
 def test_blocks_that_let_nothing_through_are_counted(project):
@@ -232,11 +261,16 @@ def test_a_number_that_moves_by_more_than_is_visible_is_caught(project):
 
 def test_the_false_alarm_rate_is_the_level_over_the_whole_study(project):
     """Fresh and frozen seeds of one distribution: the study as a whole is rarely called moved."""
-    die, study, alarms, rounds = np.random.default_rng(0), store.load(project, "digits"), 0, 300
+    generator, study, alarms, rounds = (
+        np.random.default_rng(0),
+        store.load(project, "digits"),
+        0,
+        300,
+    )
     for _ in range(rounds):
         reference = {}
         for net, result in study.results.items():
-            fresh, old = die.normal(5, 0.6, (2, 5))
+            fresh, old = generator.normal(5, 0.6, (2, 5))
             result.parts["train"]["metrics"]["test_error"] = [[v] for v in fresh.tolist()]
             e = estimate(old.tolist())
             reference[net] = {"mean": e.mean, "deviation": e.deviation, "count": e.count}

@@ -64,9 +64,11 @@ def test_the_formulas_are_the_printed_ones():
 
 
 def test_a_fit_finds_a_line_and_its_interval_holds_it():
-    die = torch.Generator().manual_seed(0)
+    generator = torch.Generator().manual_seed(0)
     noisy = {
-        n: sdi.Distances(2.5 * n + 7 + torch.randn(400, generator=die, dtype=torch.float64), {})
+        n: sdi.Distances(
+            2.5 * n + 7 + torch.randn(400, generator=generator, dtype=torch.float64), {}
+        )
         for n in (10, 100, 1000)
     }
     found = sdi.fitted(noisy)

@@ -46,9 +46,9 @@ def test_a_peak_is_the_share_of_one_point():
 
 
 def test_statistics_come_from_the_line():
-    from skipgate.theory.fresh import Recipe, fresh
+    from skipgate.theory.fresh import Sample, fresh
 
-    network, line = fresh(shattered.body_of("plain", 20), Recipe(replicas=2)), shattered._line()
+    network, line = fresh(shattered.body_of("plain", 20), Sample(replicas=2)), shattered._line()
     shattered.settle(network, line)
     norm, points = network.blocks[0].transform.norms[0], line.expand(2, *line.shape)
     h = network.blocks[0].transform.affines[0](network.stem(points))

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from skipgate import params
-from skipgate.data.sources import fetch
+from skipgate.data.fetching import fetch
 from skipgate.files import Problem
 from skipgate.nets.weights import to_list
 from skipgate.settings import (
@@ -22,8 +22,8 @@ from skipgate.settings import (
     Sgd,
 )
 from skipgate.specs import Spec, resolve
-from skipgate.training import checkpoints
-from skipgate.training.job import _failed_at, load_trained, train
+from skipgate.training import checkpoints, models
+from skipgate.training.job import _failed_at, train
 from skipgate.training.loop import State, begin, fit, run_epoch
 from tests.toys import CONV, MLP, ONE, ROOT, ZERO, toy_settings
 
@@ -153,26 +153,27 @@ def test_divergence_is_dated_from_the_end():
     assert _failed_at([1.0, 1.0], [2.0, None]) == 1
 
 
-def test_a_last_batch_of_one_image_is_refused(tmp_path):
-    settings = resolve(params.load(ROOT / "params.yaml"), "gated-2")
-    settings = dataclasses.replace(settings, recipe=dataclasses.replace(settings.recipe, batch=63))
-    fetch("digits", settings.data, tmp_path / "digits")
-    with pytest.raises(Problem, match="a batch of 63 leaves a last one of a single image"):
-        train(
-            Spec("x", "digits", "digits", settings, 1, "d"),
-            tmp_path / "digits",
-            tmp_path / "c.pt",
-            lambda _: None,
-        )
+def test_a_last_batch_of_one_example_is_refused(tmp_path):
+    known = params.load(ROOT / "params.yaml")
+    settings = resolve(known, "gated-2")
+    recipe = dataclasses.replace(settings.recipe, batch=63)
+    settings = dataclasses.replace(settings, recipe=recipe)
+    fetch("digits", settings.data, known.sources["digits"], tmp_path / "digits")
+    spec = Spec("x", "digits", "digits", settings, 1, "d", seeds=2)
+    with pytest.raises(Problem, match="a batch of 63 leaves a last one of a single example"):
+        train(spec, [0, 1], tmp_path / "digits", tmp_path / "c.pt", lambda *_: None)
 
 
 def test_a_model_of_other_code_is_not_probed(tmp_path):
     file = tmp_path / "m.pt"
-    file.write_bytes(checkpoints.to_bytes({"digest": "old", "tensors": []}))
-    with pytest.raises(
-        Problem, match=r"m\.pt was trained by other code or settings; run: dvc repro train@x"
-    ):
-        load_trained(Spec("x", "digits", "digits", toy_settings(), 1, "new"), file)
+    file.write_bytes(models.pack("old", {0: b"weights"}))
+    assert models.unpack(file, "old", "") == {0: b"weights"}
+    message = r"m\.pt was trained by other code or settings; run: dvc repro train@x"
+    with pytest.raises(Problem, match=message):
+        models.unpack(file, "new", "run: dvc repro train@x")
+    file.write_bytes(file.read_bytes()[:50])
+    with pytest.raises(Problem, match=r"m\.pt is damaged or cut short; run: dvc repro train@x"):
+        models.unpack(file, "old", "run: dvc repro train@x")
 
 
 @pytest.mark.parametrize("decayed", [True, False])

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from skipgate.evaluation import losses
 from skipgate.settings import Decay, GateChoice, Nadam, Sgd
+from skipgate.tasks import task_of
 from skipgate.training.stack import optimiser
-from tests.toys import MLP, ONE, images, network
+from tests.toys import MLP, ONE, TOY, images, network
 
 
 @pytest.mark.parametrize("kind", ["nadam", "sgd"])
@@ -27,7 +27,7 @@ def test_flat_steps_equal_separate_steps(kind):
             stepper = torch.optim.SGD(made.parameters(), 0.1, 0.9, weight_decay=0.01, nesterov=True)
         for _ in range(5):
             stepper.zero_grad(set_to_none=not flat)
-            losses(made(x), y).sum().backward()
+            task_of(TOY).losses(made(x), y).sum().backward()
             stepper.step()
         results.append([p.detach().clone() for p in made.parameters()])
     assert all(torch.allclose(a, b, rtol=1e-9) for a, b in zip(*results, strict=True))

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from skipgate.files import Problem
-from skipgate.training.vault import Vault
+from skipgate.specs import Spec, pieces
+from skipgate.training.vault import Vault, key_of, piece_of
+from tests.toys import toy_settings
 
 FILES = {"model.pt": b"weights", "train.json": b"{}"}
 
@@ -41,21 +43,40 @@ def test_a_damaged_entry_is_removed(tmp_path, damage):
     assert vault.find("k") is not None
 
 
-def test_what_a_killed_writer_left_goes_with_the_next_lock(tmp_path):
+def test_what_a_killed_writer_left_goes_with_the_next(tmp_path):
     (tmp_path / ".new-k-abc").mkdir()
     (tmp_path / ".new-other-abc").mkdir()
-    with Vault(tmp_path).lock("k"):
-        assert [p.name for p in tmp_path.glob(".new-*")] == [".new-other-abc"]
+    Vault(tmp_path).put("k", FILES)
+    assert [p.name for p in tmp_path.glob(".new-*")] == [".new-other-abc"]
 
 
-def test_keeping_removes_the_checkpoint_and_dropping_both(tmp_path):
+def spec(seeds=6, stack=5):
+    return Spec("x", "digits", "digits", toy_settings(), 1, "d", seeds, stack)
+
+
+def test_seeds_are_cut_at_multiples_of_the_stack():
+    assert list(pieces(range(12), 5)) == [(0, 1, 2, 3, 4), (5, 6, 7, 8, 9), (10, 11)]
+    assert list(pieces([3, 5, 6, 11], 5)) == [(3,), (5, 6), (11,)]
+    assert list(pieces(range(3), 1)) == [(0,), (1,), (2,)]
+
+
+def test_each_seed_has_an_entry_and_seeds_cut_together_share_a_lock():
+    made = spec()
+    assert key_of(made, 0) != key_of(made, 1)
+    assert piece_of(made, (0, 1)) == piece_of(made, (4,)) != piece_of(made, (5,))
+
+
+def test_dropping_removes_entries_and_checkpoints_of_these_seeds_alone(tmp_path):
     vault = Vault(tmp_path)
-    vault.checkpoint("k").parent.mkdir()
-    vault.checkpoint("k").touch()
-    vault.put("k", FILES)
-    assert not vault.checkpoint("k").exists()
-    vault.drop("k")
-    assert vault.find("k") is None
+    made = spec()
+    for seed in range(6):
+        vault.put(key_of(made, seed), FILES)
+    checkpoint = vault.checkpoint(piece_of(made, (5,)))
+    checkpoint.parent.mkdir()
+    checkpoint.touch()
+    vault.drop(made, [5])
+    assert vault.missing(made, range(6)) == [5]
+    assert not checkpoint.exists()
 
 
 def hold(root: Path, taken) -> None:

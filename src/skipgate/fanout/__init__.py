@@ -1,1 +1,4 @@
-"""Training many nets at once, into the vault. DVC stays the judge of what is up to date: it takes trainings from there."""
+"""Training many nets at once, into the vault.
+
+DVC stays the judge of what is up to date: it takes trainings from there.
+"""

@@ -10,7 +10,10 @@ from skipgate.fanout.plan import Task
 
 
 class Board:
-    """A bar over all work, in which a longer task counts for more; failures are kept for the end."""
+    """A progress bar over all work, in which a longer task counts for more.
+
+    Failures are kept for the end.
+    """
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._tasks = {task.name: task for task in tasks}

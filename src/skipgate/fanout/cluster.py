@@ -1,4 +1,7 @@
-"""Tasks on a Ray cluster. Ray finds the places, watches the machines and tries again; nothing of that is done here."""
+"""Tasks on a Ray cluster.
+
+Ray finds the places, watches the machines and tries again; nothing of that is done here.
+"""
 
 import socket
 import tempfile

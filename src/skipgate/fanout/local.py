@@ -21,7 +21,7 @@ TRIES = 3
 
 
 class Pool:
-    """So many places, each with its own cores and GPU.
+    """A fixed number of places, each with its own cores and GPU.
 
     Every task gets a process of its own, so that one may fail alone.
     """
@@ -102,11 +102,9 @@ def _environment(place: int, jobs: int) -> dict[str, str]:
     """One GPU per place, where the machine has several; a caller's own choice is shared out."""
     visible = [gpu for gpu in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if gpu]
     gpus = visible or [str(i) for i in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))]
-    return (
-        {**os.environ, "CUDA_VISIBLE_DEVICES": gpus[place % len(gpus)]}
-        if gpus and jobs > 1
-        else dict(os.environ)
-    )
+    if not gpus or jobs <= 1:
+        return dict(os.environ)
+    return {**os.environ, "CUDA_VISIBLE_DEVICES": gpus[place % len(gpus)]}
 
 
 def _pin(pid: int, place: int, jobs: int) -> None:

@@ -15,7 +15,7 @@ from skipgate.training.vault import Vault
 
 
 def main(net: str, seeds: Sequence[int]) -> None:
-    """Train what the vault has not got of these seeds."""
+    """Train those of these seeds that the vault lacks."""
     spec = specs.load(net)
 
     def tell(_: Sequence[int], history: History) -> None:

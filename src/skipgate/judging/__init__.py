@@ -1,1 +1,4 @@
-"""What follows from results: verdicts on reported numbers, answers to claims, frozen bands, audits."""
+"""What follows from results.
+
+Verdicts on reported numbers, answers to claims, frozen bands, audits.
+"""

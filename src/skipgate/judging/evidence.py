@@ -1,10 +1,10 @@
-"""From numbers by seed to one of three words about a sentence.
+"""From numbers per seed to one of three words about a sentence.
 
-A claim is cut into parts, each a margin by seed that is positive where the claim is right: the same
-seed gives two nets the same order of images, so margins are differences within a seed. The claim
-*holds* when every part's mean is above 0 at the 5% level (an intersection-union test, which needs
-no correction); it *fails* when some part's mean is below 0 at 5% divided by the number of parts;
-otherwise it is *undecided*.
+A claim is cut into parts, each a margin per seed that is positive where the claim is right. The
+same seed gives two nets the same order of images, so margins are differences within a seed. The
+claim *holds* when every part's mean is above 0 at the 5% level (an intersection-union test, which
+needs no correction); it *fails* when some part's mean is below 0 at 5% divided by the number of
+parts; otherwise it is *undecided*.
 """
 
 import math
@@ -24,7 +24,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that a claim says: its margin in each seed, positive where it is so."""
+    """One thing that a claim says: its margin in each seed, positive where it holds."""
 
     name: str
     margins: tuple[float, ...]
@@ -38,12 +38,9 @@ class Part:
     def bound(self, level: float) -> float:
         """How far the mean reaches to either side at a one-sided level."""
         count = len(self.margins)
-        deviation = float(np.std(self.margins, ddof=1)) if count > 1 else math.inf
-        return (
-            float(stats.t.isf(level, count - 1)) * deviation / math.sqrt(count)
-            if count > 1
-            else math.inf
-        )
+        if count < 2:
+            return math.inf
+        return float(stats.t.isf(level, count - 1)) * self._deviation / math.sqrt(count)
 
     def __str__(self) -> str:
         half = self.bound(LEVEL)

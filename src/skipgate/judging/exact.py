@@ -1,4 +1,7 @@
-"""What the theory study says about the papers: numbers that follow without training, and claims that can be computed."""
+"""What the theory study says about the papers.
+
+It has numbers that follow without training, and claims that can be computed.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -46,7 +49,8 @@ def _verdict(table: Table, cell: Cell) -> Verdict:
     values = values.get("table", values)
     if key not in values:
         raise Problem(
-            f"papers: the quantity '{cell.quantity}' is not in {paths.theory_file(part)}; correct its name"
+            f"papers: the quantity '{cell.quantity}' is not in {paths.theory_file(part)}; "
+            "correct its name"
         )
     ours = float(values[key])
     word: Word = "agrees" if abs(ours - cell.value) <= table.rounding / 2 + ROUNDING else "differs"
@@ -63,18 +67,19 @@ def _strict_zero(found: Theory) -> Outcome:
         and set(found["above"]) == {1.0}
         and found["samples that differ"] == 0
     )
-    return _answer(
-        right,
-        f"of {found['samples']:,} samples {found['samples that differ']} differ; at exactly epsilon the gate is shut",
+    reason = (
+        f"of {found['samples']:,} samples {found['samples that differ']} differ; at exactly "
+        "epsilon the gate is shut"
     )
+    return _answer(right, reason)
 
 
 def _slices(found: Theory) -> Outcome:
     worst = max(found["deviations"].values())
-    return _answer(
-        worst < ROUNDING,
-        f"of a layer's output: largest deviation {worst:g} (the cost itself is not linear in k)",
+    reason = (
+        f"of a layer's output: largest deviation {worst:g} (the cost itself is not linear in k)"
     )
+    return _answer(worst < ROUNDING, reason)
 
 
 def _combination(found: Theory) -> Outcome:
@@ -83,7 +88,10 @@ def _combination(found: Theory) -> Outcome:
         for name, case in found["cases"].items()
         if min(case["grid variance"]) < case["variance"] - 4 * case["error"]
     ]
-    reason = f"in {len(found['cases'])} cases of two errors, {len(beaten)} times some other weight on the grid did better"
+    reason = (
+        f"in {len(found['cases'])} cases of two errors, {len(beaten)} times some other weight on "
+        "the grid did better"
+    )
     return _answer(not beaten, reason)
 
 
@@ -91,11 +99,11 @@ def _looks_linear(found: Theory) -> Outcome:
     ours, ordinary = (
         max(max(values) for values in found[kind].values()) for kind in ("looks-linear", "ordinary")
     )
-    right = ours < ROUNDING < ordinary
-    return _answer(
-        right,
-        f"{max(found['depths'])} layers: deviation from linear {ours:g}, with ordinary weights {ordinary:.3g}",
+    reason = (
+        f"{max(found['depths'])} layers: deviation from linear {ours:g}, with ordinary weights "
+        f"{ordinary:.3g}"
     )
+    return _answer(ours < ROUNDING < ordinary, reason)
 
 
 def _shattered(found: Theory) -> Outcome:

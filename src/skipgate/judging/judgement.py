@@ -1,4 +1,4 @@
-"""All that a study's results say about the papers: a verdict a cell, an answer a claim."""
+"""All that a study's results say about the papers: a verdict per cell, an answer per claim."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,10 @@ CLEARLY = 10.0
 
 @dataclass(frozen=True)
 class JudgedTable:
-    """A paper's table with the verdicts of a study, by its rule, and by the best epoch on the test set."""
+    """A paper's table with the verdicts of a study.
+
+    They are by the study's rule, and by the best epoch on the test set.
+    """
 
     paper: str
     name: str
@@ -81,24 +84,13 @@ class Judgement:
         """What contradicts a paper, with how far beyond doubt it is."""
         for judged in self.claims:
             if judged.outcome.answer == "fails":
-                part = min(judged.outcome.parts, key=_height, default=None)
-                why, clarity = (part, -_height(part)) if part else (judged.outcome.reason, CERTAIN)
-                yield (
-                    f'"{judged.claim.says}" ({judged.paper}, {judged.claim.where}) fails: {why}.',
-                    clarity,
-                )
+                yield _failed_claim(judged)
         for table in self.tables:
             for verdict in table.verdicts:
+                gap = verdict.gap
                 # A difference within the margin is none that a reader needs to hear of first.
-                if (
-                    verdict.word == "differs"
-                    and verdict.gap
-                    and verdict.gap.reach > table.table.margin
-                ):
-                    place = f"{table.table.title}, {verdict.cell.row}, {verdict.cell.column}"
-                    cell = verdict.cell
-                    text = f"{place}: reported {cell.value:g}, ours {verdict.ours} {table.table.unit} ({table.paper})."
-                    yield text, abs(verdict.gap.size) / verdict.gap.error
+                if verdict.word == "differs" and gap and gap.reach > table.table.margin:
+                    yield _different_cell(table, verdict), abs(gap.size) / gap.error
 
 
 def judge_study(params: Params, study: StudyResults, papers: dict[str, Paper]) -> Judgement:
@@ -119,8 +111,26 @@ def judge_study(params: Params, study: StudyResults, papers: dict[str, Paper]) -
     return Judgement(study.name, len(study.results), tables, answered)
 
 
+def _failed_claim(judged: JudgedClaim) -> tuple[str, float]:
+    """A claim that fails, by its clearest part, and how clear that is."""
+    part = min(judged.outcome.parts, key=_height, default=None)
+    why = part or judged.outcome.reason
+    text = f'"{judged.claim.says}" ({judged.paper}, {judged.claim.where}) fails: {why}.'
+    return text, -_height(part) if part else CERTAIN
+
+
+def _different_cell(judged: JudgedTable, verdict: Verdict) -> str:
+    cell = verdict.cell
+    place = f"{judged.table.title}, {cell.row}, {cell.column}"
+    ours = f"{verdict.ours} {judged.table.unit}"
+    return f"{place}: reported {cell.value:g}, ours {ours} ({judged.paper})."
+
+
 def better_rule(verdicts: Sequence[Verdict], at_best: Sequence[Verdict]) -> str:
-    """A sentence on which of the two rules a paper's numbers fit, by their likelihood given our numbers and spread at each."""
+    """A sentence on which of the two rules a paper's numbers fit.
+
+    They are compared by their likelihood, given our numbers and spread at each.
+    """
     pairs = [(v.gap, w.gap) for v, w in zip(verdicts, at_best, strict=False) if v.gap and w.gap]
     if not pairs:
         return ""
@@ -134,11 +144,17 @@ def better_rule(verdicts: Sequence[Verdict], at_best: Sequence[Verdict]) -> str:
     if abs(odds) < math.log10(CLEARLY):
         fits = "last epoch and our best on the test set about equally well"
     nearer = sum(abs(best.size) < abs(last.size) for last, best in pairs)
-    return f"The paper's numbers fit our {fits}: {how}, and {nearer} of {len(pairs)} are nearer to the best."
+    return (
+        f"The paper's numbers fit our {fits}: {how}, and {nearer} of {len(pairs)} are nearer to "
+        "the best."
+    )
 
 
 def out_of_reach(table: Table, verdicts: Sequence[Verdict]) -> str:
-    """A sentence on cells that could not have agreed, however well they had been reproduced; empty where there is none."""
+    """A sentence on cells that could not have agreed, however well they had been reproduced.
+
+    It is empty where there are none.
+    """
     gaps = [verdict.gap for verdict in verdicts if verdict.gap]
     never = sum(gap.least > table.margin for gap in gaps)
     if not never:

@@ -1,4 +1,7 @@
-"""What the papers report, read from `papers/*.yaml`: every number with its place, and every claim in words."""
+"""What the papers report, read from `papers/*.yaml`.
+
+Every number with its place, and every claim in words.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,7 +19,10 @@ NO_NET = ("exact", "none")
 
 @dataclass(frozen=True)
 class Cell:
-    """One reported number, and what reproduces it: nets, each judged in its own study, or a quantity of `theory`."""
+    """One reported number, and what reproduces it.
+
+    That is nets, each judged in its own study, or a quantity of `theory`.
+    """
 
     row: str
     column: str
@@ -31,7 +37,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers of one kind, with how they were made and the margin within which ours shall count as the same."""
+    """Numbers of one kind, and how they were made.
+
+    Ours count as the same within the margin.
+    """
 
     title: str
     where: str
@@ -62,15 +71,17 @@ class Table:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper; `results/claims` tests those that nets or theory can decide."""
+    """A sentence of a paper; `judging/claims` tests those that nets or theory can decide."""
 
     says: str
     where: str
     needs: str = ""
-    """What it takes to decide the claim, where this project has not got it yet."""
+    """What it takes to decide the claim, where this project does not have it yet."""
     deviation: str = ""
-    """What the networks that decide it here have instead of the source's; registered before they
-    were looked at."""
+    """What the networks that decide it here have instead of the source's.
+
+    It was registered before they were looked at.
+    """
 
 
 @dataclass(frozen=True)

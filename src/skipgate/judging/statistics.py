@@ -1,4 +1,7 @@
-"""Means over seeds, how far they can be trusted, and what a paper's one number may have been a draw of."""
+"""Means over seeds, and how far they can be trusted.
+
+Also what a paper's one number may have been a draw of.
+"""
 
 import functools
 import math
@@ -9,11 +12,12 @@ import numpy as np
 from scipy import integrate, special, stats
 
 PRIOR_FREEDOM = 4
-"""A spread from the size of the test set counts as much as this many degrees of freedom from
-seeds."""
+"""Degrees of freedom, as if from seeds, that a spread from the size of the test set counts for."""
 WILD = 5.0
-"""Seeds that spread this many times as far as expected are of another kind: a network that
-sometimes fails to train."""
+"""Seeds that spread this many times as far as expected are of another kind.
+
+Such a network sometimes fails to train.
+"""
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,19 @@ def estimate(values: Sequence[float | None]) -> Estimate | None:
 
 
 def difference(a: Sequence[float | None], b: Sequence[float | None]) -> list[float | None]:
-    """The difference a - b per seed, where both have a number; seeds that one has not are left out."""
+    """The difference a - b per seed; None where either is None.
+
+    Seeds that only one of them has are left out.
+    """
     pairs = zip(a, b, strict=False)
     return [None if x is None or y is None else x - y for x, y in pairs]
 
 
 def pooled_deviation(groups: Sequence[Estimate], prior: float | None) -> tuple[float, int]:
-    """Spread pooled over groups and, where one is known, a prior worth a few degrees of freedom; with its freedom."""
+    """The spread pooled over groups, with its degrees of freedom.
+
+    A prior, where one is known, is worth `PRIOR_FREEDOM` of these.
+    """
     freedom = sum(group.count - 1 for group in groups)
     squares = sum((group.count - 1) * group.deviation**2 for group in groups)
     if prior is not None:
@@ -72,9 +82,9 @@ def spreads(
 ) -> list[Spread]:
     """The spread of each cell of a table, pooled over the table in units of each cell's `scale`.
 
-    Cells at different levels spread differently, but in proportion to what their level lets expect;
-    so deviations are divided by their scales, pooled, and multiplied back. A cell that spreads
-    WILDly is not pooled and stands for itself.
+    Cells at different levels spread differently, but in proportion to what is expected at their
+    level; so deviations are divided by their scales, pooled, and multiplied back. A cell that
+    spreads `WILD` times as far is not pooled and stands for itself.
     """
     tame = [g.deviation <= WILD * scale for g, scale in zip(groups, scales, strict=True)]
     ratios = [
@@ -92,7 +102,10 @@ def spreads(
 
 @functools.cache
 def draw_moments(statistic: str, runs: int) -> tuple[float, float]:
-    """Mean and variance of a statistic of `runs` draws from the standard normal; `best` is the smallest."""
+    """Mean and variance of a statistic of `runs` draws from the standard normal.
+
+    `best` is the smallest.
+    """
     if statistic == "mean" or runs == 1:
         return 0.0, 1 / runs
     if statistic == "median" and runs % 2 == 0:

@@ -1,4 +1,7 @@
-"""A reported number beside ours, and one of five words about the pair. How: docs/decisions/0009-verdicts.md."""
+"""A reported number beside ours, and one of five words about the pair.
+
+How: docs/decisions/0009-verdicts.md.
+"""
 
 import math
 from collections.abc import Sequence
@@ -30,11 +33,15 @@ class Gap:
     """Standard error of the distance: our seeds, the paper's own draw, and its rounding."""
     freedom: int
     seeds: int | None
-    """How many seeds would let the 90% interval fit into the margin; None if the paper's own draw
-    forbids it."""
+    """How many seeds would let the 90% interval fit into the margin.
+
+    None if the paper's own draw forbids it.
+    """
     least: float = 0.0
-    """How far from 0 the 90% interval would go for equal numbers and seeds without end: by the
-    paper's own draw alone."""
+    """How far from 0 the 90% interval would go for equal numbers and infinitely many seeds.
+
+    That is by the paper's own draw alone.
+    """
 
     @property
     def chance(self) -> float:
@@ -73,7 +80,10 @@ class Verdict:
 
 
 def distance(table: Table, cell: Cell, ours: Estimate, spread: Spread) -> Gap:
-    """The distance of one cell, the paper's number being a draw of its statistic from our spread."""
+    """The distance of one cell.
+
+    The paper's number is taken for a draw of its statistic from our spread.
+    """
     shift, share = draw_moments(table.statistic, table.runs)
     drawn = share * (cell.deviation or spread.deviation) ** 2 + table.rounding**2 / 12
     size = ours.mean + shift * spread.deviation - cell.value

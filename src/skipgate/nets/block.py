@@ -11,7 +11,7 @@ from skipgate.nets.gate import Gate, spread
 
 @dataclass(frozen=True)
 class Site:
-    """Where a block stands: blocks of one stage that keep the shape can trade places or go."""
+    """Where a block stands: blocks of one stage that keep the shape can be swapped or removed."""
 
     stage: int
     index: int

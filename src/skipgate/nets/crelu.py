@@ -18,7 +18,7 @@ def looking_linear(V: Tensor) -> Tensor:
 
 
 class CreluLinear(Linear):
-    """y = phi(x) W^T + b, for each replica its own W and b; W has twice as many columns as x."""
+    """y = phi(x) W^T + b, with its own W and b per replica; W has twice as many columns as x."""
 
     def __init__(self, replicas: int, in_features: int, out_features: int) -> None:
         super().__init__(replicas, 2 * in_features, out_features)

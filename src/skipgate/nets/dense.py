@@ -23,10 +23,11 @@ def compiled(blocks: nn.Module) -> bool:
 
 
 def dot_norm_relu(x: Tensor, layers: Sequence[Layer], *, last_relu: bool) -> Tensor:
-    """The layers y = ReLU(BN(x W^T + b)) with the statistics of this batch, which move the running ones.
+    """The layers y = ReLU(BN(x W^T + b)) with the statistics of this batch.
 
-    The last ReLU may be left out. The parts one after the other (`layers`) give the same numbers to rounding, but at these
-    sizes they spend most of their time between the matrix products.
+    These move the running statistics. The last ReLU may be left out. The parts one after the other
+    (`layers`) give the same numbers to rounding, but at these sizes they spend most of their time
+    between the matrix products.
     """
     learned = zip(
         *((dot.weight, norm.weight, norm.bias, dot.bias) for dot, norm in layers), strict=True
@@ -39,9 +40,10 @@ def dot_norm_relu(x: Tensor, layers: Sequence[Layer], *, last_relu: bool) -> Ten
 
 
 def gated_sum(t: Tensor, f: Tensor, c: Tensor | float, s: Tensor) -> Tensor | None:
-    """The sum t f + c s for f and s of (replica, batch, width); None where there is no compiled step for such gates.
+    """The sum t f + c s for f and s of (replica, batch, width).
 
-    There is one for gates with one value a replica (gresnet: u = g(k) f + x) and with one for each element (highway).
+    None where there is no compiled step for such gates. There is one for gates with one value per
+    replica (gresnet: u = g(k) f + x) and with one per element (highway).
     """
     if isinstance(c, float) and t.numel() == len(f):
         c = torch.full_like(t, c)

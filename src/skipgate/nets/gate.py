@@ -55,7 +55,10 @@ class Gate(nn.Module, Draws, ABC):
 
     @abstractmethod
     def forward(self, x: Tensor, f: Tensor, t: Tensor | float | None = None) -> Tensor | float:
-        """The gate's value for the block's input x and F(x); a carry gate is also given T's value."""
+        """The gate's value for the block's input x and F(x).
+
+        A carry gate is also given t, the value of T.
+        """
 
     def closed(self) -> Tensor | None:
         """Replicas (a mask) in which the block is its shortcut; None means in none."""

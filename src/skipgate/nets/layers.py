@@ -13,7 +13,7 @@ from skipgate.settings import Norm
 
 
 class Linear(nn.Module):
-    """y = x W^T + b, for each replica its own W and b."""
+    """y = x W^T + b, with its own W and b per replica."""
 
     def __init__(self, replicas: int, in_features: int, out_features: int) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Linear(nn.Module):
 
 
 class Conv(nn.Module):
-    """A square convolution that keeps the image's size (divided by `stride`), for each replica its own."""
+    """A square convolution per replica that keeps the image's size, divided by `stride`."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ Affine = Linear | Conv
 
 
 class BatchNorm(nn.Module):
-    """Batch normalisation (Ioffe and Szegedy 2015) per replica and channel, with PyTorch's conventions."""
+    """Batch normalisation (Ioffe and Szegedy 2015) per replica and channel, as in PyTorch."""
 
     def __init__(self, replicas: int, width: int, norm: Norm) -> None:
         super().__init__()
@@ -79,7 +79,10 @@ class BatchNorm(nn.Module):
         self.register_buffer("running_var", torch.ones(replicas, width))
 
     def forward(self, x: Tensor, shut: Tensor | None = None) -> Tensor:
-        """Normalise; a replica whose block is `shut` sees no batch, so its running statistics stand still."""
+        """Normalise.
+
+        A replica whose block is `shut` sees no batch, so its running statistics do not move.
+        """
         scale = self.weight.flatten()
         shift = self.bias.flatten()
         mean = self.running_mean

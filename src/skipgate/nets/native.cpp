@@ -42,7 +42,7 @@ void normalise(T* h, T* y, int64_t count, T scale, T shift, T epsilon, bool relu
   for (int64_t j = 0; j < count; j++) {
     h[j] *= inverse;
     const T value = h[j] * scale + shift;
-    y[j] = value < floor ? floor : value;  // what is no number stays so
+    y[j] = value < floor ? floor : value;  // NaN stays NaN
   }
 }
 

@@ -1,4 +1,4 @@
-"""Compiles `native.cpp` once a machine, on first use, and keeps it in the user's cache folder.
+"""Compiles `native.cpp` once per machine, on first use, and keeps it in the user's cache folder.
 
 Without a C++ compiler everything still runs, more slowly and to other last bits: the callers then
 take the same steps one PyTorch operation at a time.
@@ -17,6 +17,11 @@ from filelock import FileLock
 from skipgate.files import sha256
 
 SOURCE = Path(__file__).with_suffix(".cpp")
+FLAGS = ("-std=c++20", "-O3", "-march=native", "-fopenmp-simd", "-fPIC", "-shared")
+VECTORS = ("-fno-math-errno", "-fno-trapping-math")
+"""Without these, roots and comparisons are not vectorised."""
+STDIN = ("-x", "c++", "-")
+"""The source comes through a pipe."""
 LIBRARIES = ("c10", "torch_cpu", "torch")
 
 
@@ -42,33 +47,22 @@ def _command() -> list[str]:
     abi = int(torch.compiled_with_cxx11_abi())
     return [
         *os.environ.get("CXX", "g++").split(),
-        *(
-            "-std=c++20",
-            "-O3",
-            "-march=native",
-            "-fopenmp-simd",
-            "-fPIC",
-            "-shared",
-            f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
-        ),
-        *(
-            "-fno-math-errno",
-            "-fno-trapping-math",
-        ),  # else roots and comparisons do not run in vectors
+        *FLAGS,
+        f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
+        *VECTORS,
         *(f"-I{folder}" for folder in (include, include / "torch" / "csrc" / "api" / "include")),
-        *(
-            "-x",
-            "c++",
-            "-",
-            f"-L{libraries}",
-            f"-Wl,-rpath,{libraries}",
-        ),  # the source comes through a pipe
+        *STDIN,
+        f"-L{libraries}",
+        f"-Wl,-rpath,{libraries}",
         *(f"-l{name}" for name in LIBRARIES),
     ]
 
 
 def _built(command: list[str]) -> Path:
-    """The compiled file, named by all that it depends on; of several processes that need it one builds it."""
+    """The compiled file, named by all that it depends on.
+
+    Of several processes that need it one builds it.
+    """
     parts = (
         SOURCE.read_bytes(),
         " ".join(command).encode(),

@@ -9,7 +9,10 @@ from skipgate.nets.layers import Conv
 
 
 class Pad(nn.Module):
-    """Every stride-th pixel, and zeros for the new channels after the old (He et al. 2015, option A)."""
+    """Every stride-th pixel, and zeros for the new channels (He et al. 2015, option A).
+
+    The new channels come after the old.
+    """
 
     def __init__(self, extra: int, stride: int) -> None:
         super().__init__()
@@ -21,7 +24,10 @@ class Pad(nn.Module):
 
 
 class Pool(nn.Module):
-    """Average pooling, and zeros on both sides of the old channels (the code of epsilon-ResNet's authors)."""
+    """Average pooling, and zeros on both sides of the old channels.
+
+    So does the code of epsilon-ResNet's authors.
+    """
 
     def __init__(self, extra: int, stride: int) -> None:
         super().__init__()
@@ -34,7 +40,10 @@ class Pool(nn.Module):
 
 
 def shortcut(kind: Literal["pad", "pool", "project"], affine: Conv) -> nn.Module:
-    """The shortcut beside a transform that begins with `affine` and ends with its width; identity if nothing changes."""
+    """The shortcut beside a transform that begins with `affine` and ends with its width.
+
+    It is the identity if nothing changes.
+    """
     extra = affine.out_features - affine.in_features
     stride = affine.stride
     if extra == 0 and stride == 1:

@@ -74,5 +74,6 @@ def _check_whole(before: Sequence[Block], after: Sequence[Block]) -> None:
     led = all(i == 0 or stages[i - 1] < stages[i] for i in first)
     if fixed[0] != fixed[1] or stages != sorted(stages) or not led:
         raise ValueError(
-            "blocks move only within their stage, and those that change the shape stay where they are"
+            "blocks move only within their stage, and those that change the shape stay where they "
+            "are"
         )

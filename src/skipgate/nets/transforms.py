@@ -12,7 +12,10 @@ from skipgate.settings import Norm
 
 
 class Post(nn.Module):
-    """(affine, BN, ReLU) for each map, as He et al. 2015; the last ReLU may be left to come after the addition."""
+    """(affine, BN, ReLU) for each map, as He et al. 2015.
+
+    The last ReLU may be left to come after the addition.
+    """
 
     def __init__(self, affines: Sequence[Affine], norm: Norm, *, last_relu: bool) -> None:
         super().__init__()

@@ -23,7 +23,10 @@ def _normal(deviation: float, shape: torch.Size, generator: torch.Generator) -> 
 
 
 def _orthogonal(shape: torch.Size, generator: torch.Generator) -> Tensor:
-    """Orthonormal rows, or columns where there are fewer of those; a row is all that leads to one unit."""
+    """Orthonormal rows, or columns where there are fewer of those.
+
+    A row is all that leads to one unit.
+    """
     rows = shape[0]
     columns = math.prod(shape[1:])
     square: tuple[Tensor, Tensor] = torch.linalg.qr(
@@ -86,7 +89,10 @@ def initialise(network: Network, init: str, generators: Sequence[torch.Generator
 
 
 def to_list(network: Network) -> list[Tensor]:
-    """All tensors of the state by position, so that renaming an attribute leaves stored models readable."""
+    """All tensors of the state by position.
+
+    So renaming an attribute leaves stored models readable.
+    """
     return [tensor.detach().cpu().clone() for tensor in network.state_dict().values()]
 
 

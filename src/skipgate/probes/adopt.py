@@ -1,4 +1,7 @@
-"""A network from elsewhere, in the form that probes take: any module, given the list of its blocks."""
+"""A network from elsewhere, in the form that probes take.
+
+It may be any module, given the list of its blocks.
+"""
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,40 +28,50 @@ def adopt(
     example: Tensor,
     shortcuts: Mapping[int, nn.Module] | None = None,
 ) -> Network:
-    """The module as a network of one replica, without a copy: its weights stay where they are, and no probe changes them.
+    """The module as a network of one replica, without a copy.
 
-    Each block must take the output of the one before it and nothing else, which is tried on `example`, a small batch. A closed
-    block is its shortcut: the identity, or what `shortcuts` has for its place, which a block that changes the shape needs.
+    Its weights stay where they are, and no probe changes them. Each block must take the output of
+    the one before it and nothing else, which is tried on `example`, a small batch. A closed block
+    is its shortcut: the identity, or what `shortcuts` has for its place, which a block that changes
+    the shape needs.
     """
     given = shortcuts or {}
-    slot = Slot(1, 0, len(blocks), functools.partial(Linear, 1, 1, 1))
-    adopted = []
-    stage = 0
-    for place, (block, (before, after)) in enumerate(
-        zip(blocks, _shapes(module, blocks, example), strict=True)
-    ):
-        if before != after and place not in given:
-            raise ValueError(
-                f"block {place} turns {tuple(before)} into {tuple(after)}; say in shortcuts[{place}] what it is when closed"
-            )
-        stage += before != after and place > 0
-        paths = Paths(
-            _One(block),
-            _One(given[place]) if place in given else nn.Identity(),
-            nn.Identity(),
-            nn.Identity(),
-        )
-        # T = 1 and C = 0: an open block is itself, whatever it adds up inside.
-        site = Site(stage, place, keeps_shape=before == after and place not in given)
-        adopted.append(Block(site, paths, Gates(Constant(slot), Constant(slot, 0.0))))
+    shapes = _shapes(module, blocks, example)
+    adopted = _adopted(blocks, shapes, given)
     stem = Stem(module, blocks[0])
     network = Network(1, stem, adopted, Head(stem, blocks))
     theirs = {id(part) for whole in (module, *given.values()) for part in whole.modules()}
     for part in network.modules():
-        if (
-            id(part) not in theirs
-        ):  # a part of the module may be in another mode than the rest, and stays so
+        # A part of the module may be in another mode than the rest, and stays so.
+        if id(part) not in theirs:
             part.training = module.training
+    _check_outputs(network, module, example)
+    return network
+
+
+def _adopted(
+    blocks: Sequence[nn.Module], shapes: Shapes, shortcuts: Mapping[int, nn.Module]
+) -> list[Block]:
+    """The modules as blocks with T = 1 and C = 0: an open one is itself, whatever it adds up."""
+    slot = Slot(1, 0, len(blocks), functools.partial(Linear, 1, 1, 1))
+    adopted = []
+    stage = 0
+    for place, (block, (before, after)) in enumerate(zip(blocks, shapes, strict=True)):
+        if before != after and place not in shortcuts:
+            raise ValueError(
+                f"block {place} turns {tuple(before)} into {tuple(after)}; say in "
+                f"shortcuts[{place}] what it is when closed"
+            )
+        stage += before != after and place > 0
+        shortcut = _One(shortcuts[place]) if place in shortcuts else nn.Identity()
+        paths = Paths(_One(block), shortcut, nn.Identity(), nn.Identity())
+        site = Site(stage, place, keeps_shape=before == after and place not in shortcuts)
+        adopted.append(Block(site, paths, Gates(Constant(slot), Constant(slot, 0.0))))
+    return adopted
+
+
+def _check_outputs(network: Network, module: nn.Module, example: Tensor) -> None:
+    """Refuse blocks whose chain does not give what the module gives."""
     with evaluating(network), torch.no_grad():
         ours = network(example.unsqueeze(0))[0]
         expected = module(example)
@@ -70,7 +83,6 @@ def adopt(
         raise ValueError(
             "the blocks do not follow one another: their chain gives other outputs than the module"
         )
-    return network
 
 
 def _shapes(module: nn.Module, blocks: Sequence[nn.Module], example: Tensor) -> Shapes:
@@ -83,18 +95,9 @@ def _shapes(module: nn.Module, blocks: Sequence[nn.Module], example: Tensor) -> 
     shapes: dict[int, tuple[torch.Size, torch.Size]] = {}
 
     def watch(place: int, inputs: tuple[Any, ...], named: dict[str, Any], output: Any) -> None:
-        given = [value for value in (*inputs, *named.values()) if isinstance(value, Tensor)]
-        if (
-            len(given) != 1
-            or not inputs
-            or inputs[0] is not given[0]
-            or not isinstance(output, Tensor)
-        ):
-            raise ValueError(
-                f"block {place} must take one tensor, as its first argument, and give one; wrap it in a module that does"
-            )
+        _check_call(place, inputs, named, output)
         order.append(place)
-        shapes[place] = given[0].shape, output.shape
+        shapes[place] = (inputs[0].shape, output.shape)
 
     handles = [
         block.register_forward_hook(
@@ -111,9 +114,21 @@ def _shapes(module: nn.Module, blocks: Sequence[nn.Module], example: Tensor) -> 
             handle.remove()
     if order != list(range(len(blocks))):
         raise ValueError(
-            f"the module runs the {len(blocks)} blocks in the order {order}; each must run once, in the order given"
+            f"the module runs the {len(blocks)} blocks in the order {order}; each must run once, "
+            "in the order given"
         )
     return [shapes[place] for place in order]
+
+
+def _check_call(place: int, inputs: tuple[Any, ...], named: dict[str, Any], output: Any) -> None:
+    """Refuse a block that takes or gives anything but one tensor."""
+    given = [value for value in (*inputs, *named.values()) if isinstance(value, Tensor)]
+    takes_one = len(given) == 1 and bool(inputs) and inputs[0] is given[0]
+    if not takes_one or not isinstance(output, Tensor):
+        raise ValueError(
+            f"block {place} must take one tensor, as its first argument, and give one; wrap it in "
+            "a module that does"
+        )
 
 
 class _One(nn.Module):
@@ -124,9 +139,8 @@ class _One(nn.Module):
         self.module = module
 
     def forward(self, x: Tensor, _shut: Tensor | None = None) -> Tensor:
-        y: Tensor = self.module(x[0].clone()).unsqueeze(
-            0
-        )  # it may work in place, on what others still need
+        # A copy, as the module may work in place on what others still need.
+        y: Tensor = self.module(x[0].clone()).unsqueeze(0)
         return y
 
 
@@ -161,7 +175,10 @@ class Stem(nn.Module):
 
 
 class Head(nn.Module):
-    """All that the module does after its last block, on the batch that its stem saw last. The stem runs again on the way."""
+    """All that the module does after its last block, on the batch that its stem saw last.
+
+    The stem runs again on the way.
+    """
 
     def __init__(self, stem: Stem, blocks: Sequence[nn.Module]) -> None:
         super().__init__()

@@ -1,4 +1,7 @@
-"""Estimation error: how far a block's output is from that of its stage's last block (unrolled Equation 1 and Figure 3)."""
+"""Estimation error (unrolled Equation 1 and Figure 3).
+
+It is how far a block's output is from that of its stage's last block.
+"""
 
 from typing import Any
 
@@ -14,9 +17,10 @@ from skipgate.settings import Probes
 
 @torch.no_grad()
 def probe(subject: Subject, _: Probes) -> dict[str, Any]:
-    """Per unit over images, then averaged over units: mean and standard deviation of the error as [block][seed].
+    """Mean and standard deviation of the error as [block][seed].
 
-    `size` is the same standard deviation of the last block's output itself, so that errors can be set against it.
+    They are taken per unit over images, then averaged over units. `size` is the same standard
+    deviation of the last block's output itself, so that errors can be set against it.
     """
     network = subject.network
     stages = [block.site.stage for block in network.blocks]

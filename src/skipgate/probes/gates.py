@@ -16,10 +16,11 @@ LOW = 0.1
 
 
 def probe(subject: Subject, _: Probes) -> dict[str, Any]:
-    """Mean of T and of C over images and units, as [block][seed], and their `spread` where they depend on the sample.
+    """Mean of T and of C over images and units, as [block][seed].
 
-    There, `bins` as [block][bin][seed] are shares of all values between 0 and 1, `low` the share of values below a tenth, and
-    `quiet` the share of units whose mean over images is: gates that are sparse for a sample need not be so on average
+    Where they depend on the sample they have a `spread`: `bins` as [block][bin][seed] are shares of
+    all values between 0 and 1, `low` is the share of values below a tenth, and `quiet` the share of
+    units whose mean over images is. Gates that are sparse for a sample need not be so on average
     (unrolled section 2, "Staying close to the inputs").
     """
     blocks = subject.network.blocks
@@ -80,10 +81,9 @@ class Watched:
         mean = self.mean()
         quiet = (torch.as_tensor(self.total) / self.images < LOW).double().mean(1)
         bins, low = (torch.as_tensor(shares) / self.images for shares in (self.bins, self.low))
+        # A seed that has failed has no shares.
         return {
-            name: torch.where(
-                mean.isfinite(), found, torch.nan
-            )  # a seed that has failed has no shares
+            name: torch.where(mean.isfinite(), found, torch.nan)
             for name, found in (("bins", bins), ("low", low), ("quiet", quiet))
         }
 

@@ -1,4 +1,7 @@
-"""Shattered gradients (Balduzzi et al. 2017, in the lecture): how long the input's gradient stays like itself along a line."""
+"""Shattered gradients (Balduzzi et al. 2017, in the lecture).
+
+How long the input's gradient stays like itself along a line.
+"""
 
 from collections.abc import Sequence
 
@@ -10,16 +13,21 @@ from skipgate.nets.network import Network
 
 
 def along_line(network: Network, points: Tensor) -> Tensor:
-    """The gradient of the first output at each of the points (point, ...), as (replica, point, pixel)."""
+    """The gradient of the first output at each point, as (replica, point, pixel).
+
+    The points are given as (point, ...).
+    """
     with evaluating(network), torch.enable_grad():
         x = points.expand(network.replicas, *points.shape).clone().requires_grad_()
         return torch.autograd.grad(network(x)[..., 0].sum(), x)[0].flatten(2)
 
 
 def autocorrelation(series: Tensor, lags: Sequence[int]) -> Tensor:
-    """R(lag) of (replica, point, pixel): the mean product of vectors so far apart, in units of R(0), as (lag, replica).
+    """R(lag) of a series (replica, point, pixel), as (lag, replica).
 
-    The mean is not taken away: over fresh weights it is 0, and the gradient of a linear network, which is constant, has R = 1.
+    R is the mean product of vectors that are `lag` points apart, in units of R(0). The mean is not
+    taken away: over fresh weights it is 0, and the gradient of a linear network, which is constant,
+    has R = 1.
     """
     count = series.shape[1]
     products = [(series[:, : count - lag] * series[:, lag:]).sum(2).mean(1) for lag in (0, *lags)]

@@ -1,4 +1,7 @@
-"""Lesions: the error after one block becomes its shortcut (Veit et al. 2016, in unrolled section 2 and the lecture)."""
+"""Lesions: the error after one block becomes its shortcut.
+
+Veit et al. 2016, in unrolled section 2 and the lecture.
+"""
 
 from typing import Any
 

@@ -18,7 +18,7 @@ from skipgate.nets.surgery import bypass
 from skipgate.probes.prune import response_norms
 from skipgate.probes.subject import Subject
 from skipgate.probes.walk import CLOSED, CUT, OPEN, in_states
-from skipgate.settings import Probes
+from skipgate.settings import PathSampling, Probes
 from skipgate.streams import stream
 
 
@@ -36,18 +36,22 @@ def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     sound = responses.isfinite().all(1)
     # A seed that diverged has no open blocks, nor scores.
     count = int(open_[sound].sum(1).min()) if sound.any() else 0
-    draws = settings.paths.draws
-    most = settings.paths.lost
-    numbers = [(m, c) for m in range(most + 1) for c in range(most + 1) if m + c <= count]
-    kinds = [kind for kind in numbers for _ in range(max(1, draws // 8))]
+    kinds = _kinds(count, settings.paths)
     states = [_states(open_, subject.names, kind, draw) for draw, kind in enumerate(kinds)]
     return {
         "open": open_.sum(1).tolist(),
-        "norm": gradient_norms(subject, open_, settings.paths.images, draws),
+        "norm": gradient_norms(subject, open_, settings.paths.images, settings.paths.draws),
         "removed": [removed for removed, _ in kinds],
         "cut": [cut for _, cut in kinds],
         "errors": subject.scores_of([in_states(each) for each in states]),
     }
+
+
+def _kinds(count: int, settings: PathSampling) -> list[tuple[int, int]]:
+    """How many blocks each network has removed and cut, of `count` open ones."""
+    most = range(settings.lost + 1)
+    numbers = [(removed, cut) for removed in most for cut in most if removed + cut <= count]
+    return [kind for kind in numbers for _ in range(max(1, settings.draws // 8))]
 
 
 def gradient_norms(subject: Subject, open_: Tensor, images: int, draws: int) -> list[list[float]]:
@@ -83,8 +87,10 @@ def _ranks(open_: Tensor, draw: int, seed: int) -> Tensor:
 
 
 Tap = tuple[Tensor, Tensor, Tensor]
-"""A block's input, its shortcut's output and what it adds to that, with the graph from the first to
-the others."""
+"""A block's input, its shortcut's output and what it adds to that.
+
+The graph leads from the first to the others.
+"""
 
 
 def _taps(subject: Subject, x: Tensor, y: Tensor) -> tuple[list[Tap], Tensor]:
@@ -108,15 +114,13 @@ def _along(taps: Sequence[Tap], through: Tensor, g: Tensor) -> Tensor:
     for place in reversed(range(len(taps))):
         h, skip, added = taps[place]
         mine = through[:, place].to(g.device)
-        by, inside = (
-            _back(way, h, g) if needed else g
-            for way, needed in ((skip, not mine.all()), (added, mine.any()))
-        )
-        g = (
-            torch.where(spread(mine, inside), inside, by)
-            if mine.any() and not mine.all()
-            else (inside if mine.all() else by)
-        )
+        if mine.all():
+            g = _back(added, h, g)
+        elif not mine.any():
+            g = _back(skip, h, g)
+        else:
+            inside = _back(added, h, g)
+            g = torch.where(spread(mine, inside), inside, _back(skip, h, g))
     return g
 
 
@@ -129,7 +133,7 @@ def _back(way: Tensor, h: Tensor, g: Tensor) -> Tensor:
 
 
 def _states(open_: Tensor, seeds: Sequence[int], lost: tuple[int, int], draw: int) -> Tensor:
-    """States (block, replica): of each replica's open blocks so many removed, and so many cut."""
+    """States (block, replica), with as many open blocks removed and cut as `lost` says."""
     states = torch.full(open_.T.shape, OPEN)
     removed, cut = lost
     for replica, (each, seed) in enumerate(zip(open_, seeds, strict=True)):

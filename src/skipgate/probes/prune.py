@@ -1,4 +1,7 @@
-"""Pruning: the error as more and more blocks become their shortcuts (gresnet-v2 Figure 5, right)."""
+"""Pruning: the error as more and more blocks become their shortcuts.
+
+gresnet-v2 Figure 5, right.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,10 +22,12 @@ from skipgate.tasks.task import Tally
 
 
 def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
-    """Error in % after removing 0, 1, ... blocks, at random as [order][removed][seed], by a rule as [removed][seed].
+    """Error in % after removing 0, 1, ... blocks.
 
-    The rules: smallest gate first, smallest response first, and greedily, each time the block without which the network makes
-    the fewest mistakes on training images. A rule is null where it has nothing to go by, such as gates that are all equal.
+    At random it is [order][removed][seed], by a rule [removed][seed]. The rules: smallest gate
+    first, smallest response first, and greedily, each time the block without which the network
+    makes the fewest mistakes on training images. A rule is null where it has nothing to go by, such
+    as gates that are all equal.
     """
     network = subject.network
     count = len(network.blocks)
@@ -60,14 +65,14 @@ def response_norms(subject: Subject) -> Tensor:
 
 
 def greedy(subject: Subject, images: int) -> Tensor | None:
-    """The order (step, replica) that removes, each time, the block whose absence costs the fewest mistakes.
+    """The order (step, replica) that removes the block whose absence costs the fewest mistakes.
 
     Of several such blocks it is the one whose absence gives the smallest loss.
     """
     if not images or subject.training is None:
         return None
     network = subject.network
-    chooser = Subject(network, subject.training.first(images), subject.batch, subject.task)
+    chooser = Subject(network, subject.training.first(images), subject.batch, task=subject.task)
     masks = none_closed(network)
     order = []
     for left in range(len(network.blocks), 0, -1):

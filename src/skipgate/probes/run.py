@@ -29,7 +29,7 @@ FILE = "result.json"
 
 
 def write(folder: Path, found: Mapping[str, Content]) -> None:
-    """All results of a net, and none that it has no more."""
+    """Write all results of a net, and remove those that it no longer has."""
     for kind, content in found.items():
         write_json(folder / f"{kind}.json", content)
     for file in folder.glob("*.json"):
@@ -122,7 +122,7 @@ class Probing:
         examples = self._examples.test.first(settings.images_for(kind))
         batch = self.spec.settings.recipe.evaluation_batch
         task = task_of(self.spec.settings.data)
-        subject = Subject(network, examples, batch, task, self._examples.train, seeds)
+        subject = Subject(network, examples, batch, self._examples.train, task, seeds)
         found: dict[str, Any] = rounded(PROBES[kind](subject, settings))
         return {
             "net": self.spec.net,

@@ -1,4 +1,7 @@
-"""Shuffles: the error after blocks trade places within their stage (Veit et al. 2016, in unrolled section 2)."""
+"""Shuffles: the error after blocks trade places within their stage.
+
+Veit et al. 2016, in unrolled section 2.
+"""
 
 import itertools
 from typing import Any
@@ -21,30 +24,10 @@ def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     """
     network = subject.network
     groups = _movable(network)
-    count = len(network.blocks)
-    movable = sum(map(len, groups))
-    last = settings.shuffle.draws - 1
-    swaps = (
-        [round(movable * (draw / last) ** 2) for draw in range(settings.shuffle.draws)]
-        if groups
-        else []
-    )
-    whole = range(settings.shuffle.draws // 4 if groups else 0)
-    orders = {
-        "swapped": [
-            swapped(count, groups, times, stream(draw, "shuffle"))
-            for draw, times in enumerate(swaps)
-        ],
-        "full": [
-            placed(count, groups, _permuted(groups, stream(draw, "full shuffle"))) for draw in whole
-        ],
-        "reversed": [placed(count, groups, [list(range(len(g)))[::-1] for g in groups])]
-        if groups
-        else [],
-    }
-    errors = iter(
-        subject.scores_of([in_order(network, order) for kind in orders.values() for order in kind])
-    )
+    swaps = _swaps(sum(map(len, groups)), settings.shuffle.draws)
+    orders = _orders(len(network.blocks), groups, swaps, settings.shuffle.draws // 4)
+    walks = [in_order(network, order) for kind in orders.values() for order in kind]
+    errors = iter(subject.scores_of(walks))
     found = {
         kind: {
             "tau": [kendall(order) for order in drawn],
@@ -53,6 +36,32 @@ def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
         for kind, drawn in orders.items()
     }
     return {"swaps": swaps, **found.pop("swapped"), **found}
+
+
+def _swaps(movable: int, draws: int) -> list[int]:
+    """How many swaps each draw makes."""
+    if not movable:
+        return []
+    return [round(movable * (draw / (draws - 1)) ** 2) for draw in range(draws)]
+
+
+def _orders(
+    count: int, groups: list[list[int]], swaps: list[int], full: int
+) -> dict[str, list[list[int]]]:
+    """The orders of all three kinds; none where nothing can move."""
+    if not groups:
+        return {"swapped": [], "full": [], "reversed": []}
+    return {
+        "swapped": [
+            swapped(count, groups, times, stream(draw, "shuffle"))
+            for draw, times in enumerate(swaps)
+        ],
+        "full": [
+            placed(count, groups, _permuted(groups, stream(draw, "full shuffle")))
+            for draw in range(full)
+        ],
+        "reversed": [placed(count, groups, [list(range(len(g)))[::-1] for g in groups])],
+    }
 
 
 def _permuted(groups: list[list[int]], generator: torch.Generator) -> list[list[int]]:
@@ -81,7 +90,7 @@ def placed(count: int, groups: list[list[int]], permutations: list[list[int]]) -
 def swapped(
     count: int, groups: list[list[int]], swaps: int, generator: torch.Generator
 ) -> list[int]:
-    """The order after so many swaps, each within a group; larger groups are drawn more often."""
+    """The order after `swaps` swaps, each within a group; larger groups are drawn more often."""
     order = list(range(count))
     weights = torch.tensor([float(len(group)) for group in groups])
     for _ in range(swaps):

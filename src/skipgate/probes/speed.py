@@ -31,21 +31,12 @@ def probe(subject: Subject, _: Probes) -> dict[str, Any]:
     and an addition being two.
     """
     network = subject.network
-    gates = gate_means(subject, [block.T for block in network.blocks])
-    strength = gates.nanmean(1)  # a seed that diverged says nothing
-    if bool((strength == strength[0]).all()):
-        strength = response_norms(subject).nanmean(1)
-    ranked = [
-        i for i in strength.argsort(stable=True).tolist() if network.blocks[i].site.keeps_shape
-    ]
+    ranked = _ranked(subject)
     removed = [round(len(ranked) * share) for share in SHARES]
     kept = [[i for i in range(len(network.blocks)) if i not in ranked[:count]] for count in removed]
     x, _targets = next(subject.batches())
-    seconds = [float("inf")] * len(kept)
     with evaluating(network):
-        for _round in range(ROUNDS):
-            for number, order in enumerate(kept):
-                seconds[number] = min(seconds[number], _seconds(subject, order, x))
+        seconds = _fastest(subject, kept, x)
         flops = _flops(subject, x[:, :1])
     sizes = [_sizes(subject, order) for order in kept]
     return {
@@ -57,6 +48,25 @@ def probe(subject: Subject, _: Probes) -> dict[str, Any]:
         "parameters": [count for count, _ in sizes],
         "flops": [flops[-1] + sum(flops[i] for i in order) for order in kept],
     }
+
+
+def _ranked(subject: Subject) -> list[int]:
+    """The blocks that keep the shape, from the weakest to the strongest."""
+    blocks = subject.network.blocks
+    gates = gate_means(subject, [block.T for block in blocks])
+    strength = gates.nanmean(1)  # a seed that diverged says nothing
+    if bool((strength == strength[0]).all()):
+        strength = response_norms(subject).nanmean(1)
+    return [i for i in strength.argsort(stable=True).tolist() if blocks[i].site.keeps_shape]
+
+
+def _fastest(subject: Subject, orders: list[list[int]], x: Tensor) -> list[float]:
+    """The best time of each order; the orders take turns."""
+    seconds = [float("inf")] * len(orders)
+    for _ in range(ROUNDS):
+        for number, order in enumerate(orders):
+            seconds[number] = min(seconds[number], _seconds(subject, order, x))
+    return seconds
 
 
 def _seconds(subject: Subject, order: list[int], x: Tensor) -> float:
@@ -83,9 +93,9 @@ def _sizes(subject: Subject, order: list[int]) -> tuple[int, int]:
         for p in block.parameters()
     }
     left = [p for p in network.parameters() if id(p) not in gone]
-    return sum(p.numel() for p in left) // network.replicas, sum(
-        p.nbytes for p in left
-    ) // network.replicas
+    count = sum(p.numel() for p in left)
+    size = sum(p.nbytes for p in left)
+    return count // network.replicas, size // network.replicas
 
 
 def _flops(subject: Subject, x: Tensor) -> list[int]:

@@ -28,9 +28,9 @@ class Subject:
     network: Network
     examples: Examples
     batch: int
-    task: Task = field(default_factory=_any_classes)
     training: Examples | None = None
     """Examples that it was trained on, for probes that choose by them."""
+    task: Task = field(default_factory=_any_classes)
     seeds: Sequence[int] = ()
     """Which seed each replica is; 0, 1, ... where nothing else is said."""
 

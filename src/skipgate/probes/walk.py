@@ -1,7 +1,8 @@
-"""Many variants of one network at the price of a few: what variants have in common is computed once.
+"""Many variants of one network at the price of a few.
 
-A variant is a walk through the network's blocks: which block comes next, and in what state. Sorted, walks that begin alike
-stand side by side, so each takes up the activations of the one before it at the first step where they part.
+What variants have in common is computed once. A variant is a walk through the network's blocks:
+which block comes next, and in what state. Sorted, walks that begin alike stand side by side, so
+each takes up the activations of the one before it at the first step where they part.
 """
 
 from collections.abc import Iterator, Sequence
@@ -59,7 +60,7 @@ def outputs(
 def _followed(network: Network, rest: Walk, trail: list[Tensor], kept: int) -> Tensor:
     """Go on from the end of the trail, which is lengthened to `kept` steps.
 
-    What no later walk takes up is let go at once: its memory is used again while the caches hold
+    What no later walk takes up is freed at once: its memory is used again while the caches hold
     it.
     """
     states = iter([states for _, states in rest])

@@ -25,7 +25,10 @@ BAND = "line: mean over seeds; band: smallest to largest seed"
 
 
 def _summary(rows: npt.ArrayLike) -> list[Numbers]:
-    """Mean, smallest and largest of each row ([x][seed]) over the seeds that have a number; NaN where none has."""
+    """Mean, smallest and largest of each row ([x][seed]) over the seeds that have a number.
+
+    NaN where none has.
+    """
     values = np.ma.masked_invalid(np.array(rows, dtype=float))
     return [
         np.ma.filled(values.mean(1), np.nan),
@@ -166,7 +169,7 @@ def _has_gates(result: Result) -> bool:
 
 
 def _has_estimates(result: Result) -> bool:
-    """Without shortcuts nothing carries an estimate; what is no estimate dwarfs what is."""
+    """Without shortcuts nothing carries an estimate, and the numbers dwarf those of estimates."""
     carried = family(result.spec) not in ONE_PATH
     return carried and has_learnt(result) and len(result.part("estimation")["mean"]) > 1
 
@@ -198,9 +201,17 @@ class Drawing:
 
 def drawings(measure: Measure) -> dict[str, Drawing]:
     """All figures of a study whose networks are judged by this measure, by name."""
+    return {
+        **_of_training(measure),
+        **_of_blocks(measure),
+        **_of_pruning(measure),
+        **_of_estimates(measure),
+        **_of_shuffles_and_paths(measure),
+    }
+
+
+def _of_training(measure: Measure) -> dict[str, Drawing]:
     label = measure.label.capitalize()
-    axis = measure.axis
-    failed = f"{measure.label} of {measure.failed:g}{measure.unit} or worse"
     return {
         "training": Drawing(
             _curve("train_loss"),
@@ -210,8 +221,14 @@ def drawings(measure: Measure) -> dict[str, Drawing]:
             ("train",),
         ),
         measure.name: Drawing(
-            _curve(measure.key), "epoch", axis, f"{label} by epoch ({BAND}).", ("train",)
+            _curve(measure.key), "epoch", measure.axis, f"{label} by epoch ({BAND}).", ("train",)
         ),
+    }
+
+
+def _of_blocks(measure: Measure) -> dict[str, Drawing]:
+    label = measure.label.capitalize()
+    return {
         "gates": Drawing(
             _gates,
             "block",
@@ -225,14 +242,20 @@ def drawings(measure: Measure) -> dict[str, Drawing]:
         "lesion": Drawing(
             _lesion,
             "block removed",
-            axis,
+            measure.axis,
             f"{label} after one block has become its shortcut; dotted: the whole network ({BAND}).",
             ("lesion",),
         ),
+    }
+
+
+def _of_pruning(measure: Measure) -> dict[str, Drawing]:
+    label = measure.label.capitalize()
+    return {
         "prune": Drawing(
             _prune,
             "blocks removed (%)",
-            axis,
+            measure.axis,
             f"{label} as blocks become their shortcuts. Solid: at random (median over orders and "
             "seeds, band from a tenth to nine tenths of them); dashed: smallest gate first (mean "
             "over seeds), where gates differ.",
@@ -241,12 +264,18 @@ def drawings(measure: Measure) -> dict[str, Drawing]:
         "rules": Drawing(
             _rules,
             "blocks removed (%)",
-            axis,
+            measure.axis,
             "The same by two other rules (mean over seeds). Solid: greedily, each time the block "
             "that costs least on training examples; dotted: the block that adds least to its "
             "shortcut first.",
             ("prune",),
         ),
+    }
+
+
+def _of_estimates(measure: Measure) -> dict[str, Drawing]:
+    failed = f"{measure.label} of {measure.failed:g}{measure.unit} or worse"
+    return {
         "estimation": Drawing(
             _estimation,
             "block",
@@ -259,10 +288,16 @@ def drawings(measure: Measure) -> dict[str, Drawing]:
             ("train", "estimation"),
             _has_estimates,
         ),
+    }
+
+
+def _of_shuffles_and_paths(measure: Measure) -> dict[str, Drawing]:
+    label = measure.label.capitalize()
+    return {
         "shuffle": Drawing(
             _shuffle,
             "Kendall's tau",
-            axis,
+            measure.axis,
             f"{label} after random swaps of blocks within a stage, against the order that is left: "
             "1 is the trained order, -1 its reverse (point: mean over seeds; bar: smallest to "
             "largest seed). Cross: whole shuffles; square: each stage reversed.",

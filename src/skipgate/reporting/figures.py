@@ -1,4 +1,7 @@
-"""Figures of a study: one panel a network size, one colour a family, the mean over seeds with its range."""
+"""Figures of a study: one panel per network size, one colour per family.
+
+They show the mean over seeds with its range.
+"""
 
 import io
 import itertools
@@ -6,6 +9,7 @@ import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -36,8 +40,8 @@ COUNTED = ("epoch", "block", "block removed")
 WIDTH = 11.0
 HEIGHT = 3.1
 LEGEND = 0.35
-MOST_COLUMNS = 4
 """Inches of a page, of a row of panels and of the legend under them."""
+MOST_COLUMNS = 4
 
 
 def captions(study: StudyResults) -> dict[str, str]:
@@ -112,28 +116,17 @@ def _colours(groups: dict[str, dict[str, Result]]) -> dict[str, str]:
 
 
 def _panels(groups: dict[str, dict[str, Result]], drawing: Drawing) -> Figure:
-    """One panel a size, with one legend for all; sizes and lines of which there is nothing to show are left out."""
+    """One panel per size, with one legend for all.
+
+    Sizes and lines of which there is nothing to show are left out.
+    """
     colours = _colours(groups)
     shown = {
         title: {label: net for label, net in nets.items() if drawing.shows(net)}
         for title, nets in groups.items()
     }
     shown = {title: nets for title, nets in shown.items() if nets} or {"": {}}
-    rows = -(-len(shown) // MOST_COLUMNS)
-    columns = -(-len(shown) // rows)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(WIDTH, HEIGHT * rows + LEGEND), squeeze=False, sharey=True
-    )
-    # Margins by hand, in inches: matplotlib's own layout takes longer than all the drawing.
-    tall = HEIGHT * rows + LEGEND
-    figure.subplots_adjust(
-        0.75 / WIDTH,
-        (LEGEND + 0.55) / tall,
-        1 - 0.2 / WIDTH,
-        1 - 0.35 / tall,
-        wspace=0.1,
-        hspace=0.45,
-    )
+    figure, axes = _grid(len(shown))
     for panel, (title, nets) in zip(axes.flat, shown.items(), strict=False):
         for label, net in nets.items():
             drawing.draw(panel, net, colours[label])
@@ -151,3 +144,21 @@ def _panels(groups: dict[str, dict[str, Result]], drawing: Drawing) -> Figure:
     ]
     figure.legend(handles=handles, loc="lower center", ncols=max(len(handles), 1), frameon=False)
     return figure
+
+
+def _grid(count: int) -> tuple[Figure, Any]:
+    """A figure with room for `count` panels, and its panels as [row][column]."""
+    rows = -(-count // MOST_COLUMNS)
+    columns = -(-count // rows)
+    tall = HEIGHT * rows + LEGEND
+    figure, axes = plt.subplots(rows, columns, figsize=(WIDTH, tall), squeeze=False, sharey=True)
+    # Margins by hand, in inches: matplotlib's own layout takes longer than all the drawing.
+    figure.subplots_adjust(
+        0.75 / WIDTH,
+        (LEGEND + 0.55) / tall,
+        1 - 0.2 / WIDTH,
+        1 - 0.35 / tall,
+        wspace=0.1,
+        hspace=0.45,
+    )
+    return figure, axes

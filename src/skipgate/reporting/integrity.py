@@ -24,6 +24,8 @@ from skipgate.reporting.theory import theory_page
 from skipgate.results import store
 
 LINK = re.compile(r"\]\(([^)#:]+)\)")
+REPEATED = ("verdicts", "answers", "findings")
+"""Keys of a record that only count or repeat the others."""
 
 
 def findings(params: Params) -> Iterator[str]:
@@ -31,34 +33,35 @@ def findings(params: Params) -> Iterator[str]:
     yield from written_by_hand()
     known = papers.load(params)
     for name in params.studies:
-        if not paths.verdict_file(name).exists():
-            continue
-        study = store.load(params, name)
-        judgement = judge_study(params, study, known)
-        remedy = f"run: make report STUDY={name}, and say why in CHANGELOG.md under Results"
-        yield from _changes(
-            f"{paths.verdict_file(name)}", recorded(name), judgement.plain(), remedy
-        )
-        page = study_page(params, study, judgement)
-        yield from differs(paths.REPORTS / f"{name}.md", page, f"run: make report STUDY={name}")
+        if paths.verdict_file(name).exists():
+            yield from _of_study(params, name, known)
     if paths.verdict_file("theory").exists():
-        theory = judge_theory(known)
-        yield from _changes(
-            str(paths.verdict_file("theory")),
-            recorded("theory"),
-            theory.plain(),
-            "run: dvc repro theory-report",
-        )
-        page = theory_page(theory)
-        yield from differs(paths.REPORTS / "theory.md", page, "run: dvc repro theory-report")
+        yield from _of_theory(known)
     yield from differs(paths.REPORTS / "audit.md", audit_page(known), "run: dvc repro paper-audit")
-    yield from differs(
-        paths.REPORTS / "papers.md", papers_page(params, known), "run: dvc repro -f -s overview"
-    )
-    yield from differs(
-        paths.REPORTS / "README.md", overview_page(params, known), "run: dvc repro -f -s overview"
-    )
+    remedy = "run: dvc repro -f -s overview"
+    yield from differs(paths.REPORTS / "papers.md", papers_page(params, known), remedy)
+    yield from differs(paths.REPORTS / "README.md", overview_page(params, known), remedy)
     yield from dead_links()
+
+
+def _of_study(params: Params, name: str, known: dict[str, papers.Paper]) -> Iterator[str]:
+    """The record and the page of a study."""
+    study = store.load(params, name)
+    judgement = judge_study(params, study, known)
+    run = f"run: make report STUDY={name}"
+    remedy = f"{run}, and say why in CHANGELOG.md under Results"
+    yield from _changes(str(paths.verdict_file(name)), recorded(name), judgement.plain(), remedy)
+    page = study_page(params, study, judgement)
+    yield from differs(paths.REPORTS / f"{name}.md", page, run)
+
+
+def _of_theory(known: dict[str, papers.Paper]) -> Iterator[str]:
+    """The record and the page of the theory study."""
+    theory = judge_theory(known)
+    file = str(paths.verdict_file("theory"))
+    remedy = "run: dvc repro theory-report"
+    yield from _changes(file, recorded("theory"), theory.plain(), remedy)
+    yield from differs(paths.REPORTS / "theory.md", theory_page(theory), remedy)
 
 
 def written_by_hand() -> Iterator[str]:
@@ -75,13 +78,13 @@ def _changes(where: str, old: Any, new: Any, remedy: str, path: str = "") -> Ite
     """What a record says, and what follows from the results now, key by key."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
-            yield from _changes(
-                where, old.get(key), new.get(key), remedy, f"{path}: {key}" if path else key
-            )
-    elif old != new and not path.startswith(
-        ("verdicts", "answers", "findings")
-    ):  # these only count or repeat the others
-        yield f"{where} records for {path} {_short(old)}, but from the results and papers follows {_short(new)}; {remedy}"
+            inner = f"{path}: {key}" if path else key
+            yield from _changes(where, old.get(key), new.get(key), remedy, inner)
+    elif old != new and not path.startswith(REPEATED):
+        yield (
+            f"{where} records for {path} {_short(old)}, but from the results and papers follows "
+            f"{_short(new)}; {remedy}"
+        )
 
 
 def _short(value: Any) -> str:
@@ -118,7 +121,10 @@ def dead_links() -> Iterator[str]:
             if not (page.parent / target).exists()
         }
         for target in sorted(targets):
-            yield f"{page} leads to {target}, which is not there; make the result again or render the page again"
+            yield (
+                f"{page} leads to {target}, which is not there; make the result again or render "
+                "the page again"
+            )
 
 
 def stale_specs(fresh: dict[str, tuple[dict[str, Any], dict[str, Any]]]) -> Iterator[str]:
@@ -127,7 +133,10 @@ def stale_specs(fresh: dict[str, tuple[dict[str, Any], dict[str, Any]]]) -> Iter
         for file, new in zip((paths.spec_file(net), paths.probe_spec_file(net)), made, strict=True):
             old = read_json(file, "run: dvc repro specify") if file.exists() else {}
             if old != new:
-                yield f"{file}: by the code {_first_change(old, new)}; if that is meant, run: dvc repro probe@{net}"
+                yield (
+                    f"{file}: by the code {_first_change(old, new)}; if that is meant, "
+                    f"run: dvc repro probe@{net}"
+                )
 
 
 def _first_change(old: Any, new: Any, path: str = "") -> str:

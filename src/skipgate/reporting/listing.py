@@ -1,4 +1,7 @@
-"""Every number and claim of the papers, with what became of it; one that nothing reproduces yet is listed as such."""
+"""Every number and claim of the papers, with what became of it.
+
+One that nothing reproduces yet is listed as such.
+"""
 
 from skipgate.judging.papers import Cell, Paper, Table
 from skipgate.params import Params
@@ -17,8 +20,8 @@ def papers_page(params: Params, papers: dict[str, Paper]) -> str:
     parts = [
         NOTE.format(stage="overview"),
         "# What the papers report",
-        f"{len(cells)} numbers, of which {open_} are reproduced by no net and no computation yet, and "
-        f"{sum(len(p.claims) for p in papers.values())} claims.",
+        f"{len(cells)} numbers, of which {open_} are reproduced by no net and no computation yet, "
+        f"and {sum(len(p.claims) for p in papers.values())} claims.",
     ]
     for name, paper in papers.items():
         parts.append(f"## {paper.title} (`papers/{name}.yaml`)")
@@ -40,7 +43,8 @@ def _table(paper: str, key: str, table: Table, studies: dict[str, dict[str, obje
         for cell in table.cells
     ]
     made = table.statistic if table.runs == 1 else f"{table.statistic} of {table.runs} runs"
-    return f"### {table.title} ({table.where})\n\n{made}, {table.read}, rounded to {table.rounding:g}\n\n{markdown(rows)}"
+    how = f"{made}, {table.read}, rounded to {table.rounding:g}"
+    return f"### {table.title} ({table.where})\n\n{how}\n\n{markdown(rows)}"
 
 
 def _fate(key: str, cell: Cell, table: Table, studies: dict[str, dict[str, object]]) -> str:

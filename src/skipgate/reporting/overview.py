@@ -15,8 +15,14 @@ from skipgate.reporting.tables import markdown
 
 MEANINGS = {
     "agrees": "within the margin stated in advance, and the runs can tell",
-    "inconclusive": "no difference seen, but too few seeds, or too uncertain a number of the paper's, to call it agreement",
-    "differs": "outside the prediction interval: a finding; marked where it lies within the margin all the same",
+    "inconclusive": (
+        "no difference seen, but too few seeds, or too uncertain a number of the paper's, to call "
+        "it agreement"
+    ),
+    "differs": (
+        "outside the prediction interval: a finding; marked where it lies within the margin all "
+        "the same"
+    ),
     "not comparable": "the protocol differs, for a registered reason",
     "not run": "no result of the present code",
 }
@@ -28,7 +34,10 @@ def overview_page(params: Params, papers: dict[str, Paper]) -> str:
     """The verdict table over all studies, then what surprises."""
     checks = audit(papers)
     wrong = sum(check.word == "contradicts" for check in checks)
-    own = f"Of {len(checks)} of the papers' own sums and sentences, recomputed from what they print, {wrong} do not follow"
+    own = (
+        f"Of {len(checks)} of the papers' own sums and sentences, recomputed from what they print, "
+        f"{wrong} do not follow"
+    )
     words = "\n".join(f"- **{word}**: {meaning}" for word, meaning in MEANINGS.items())
     findings = "\n".join(f"- {line}" for line in surprises(params)) or "None yet."
     parts = [
@@ -37,8 +46,8 @@ def overview_page(params: Params, papers: dict[str, Paper]) -> str:
         verdict_table(params, paths.REPORTS),
         "## What surprises most",
         findings,
-        f"{own}: [audit.md](audit.md). Every reported number and claim, with what became of it: [papers.md](papers.md). Speed: "
-        "[bench.md](bench.md).",
+        f"{own}: [audit.md](audit.md). Every reported number and claim, with what became of it: "
+        "[papers.md](papers.md). Speed: [bench.md](bench.md).",
         "## What the words mean, cell by cell",
         words,
     ]
@@ -46,7 +55,7 @@ def overview_page(params: Params, papers: dict[str, Paper]) -> str:
 
 
 def verdict_table(params: Params, start: Path) -> str:
-    """One line a study, with links from a page in the folder `start`."""
+    """One line per study, with links from a page in the folder `start`."""
     return markdown([*(_line(params, name, start) for name in params.studies), _theory(start)])
 
 
@@ -76,7 +85,10 @@ def surprises(params: Params) -> list[str]:
 
 
 def _line(params: Params, name: str, start: Path) -> dict[str, object]:
-    """One study's line; a study that has no report yet is shown as not run, with the command that runs it."""
+    """One study's line.
+
+    A study that has no report yet is shown as not run, with the command that runs it.
+    """
     page = paths.REPORTS / f"{name}.md"
     line = recorded(name)
     verdicts = line.get("verdicts", {})
@@ -97,15 +109,14 @@ def _theory(start: Path) -> dict[str, object]:
     line = recorded("theory")
     verdicts = line.get("verdicts", {})
     answers = line.get("answers", {})
+    meaning = "what follows without training: distances to identity, mixes, counts, paths"
     return {
         "study": f"[theory]({paths.link(page, start)})" if page.exists() else "theory",
         "nets run": "-",
         "cells": sum(verdicts.values()) if line else "-",
         **{word: verdicts.get(word, "-") for word in WORDS},
         "claims held": f"{answers.get('holds', 0)} of {sum(answers.values())}" if line else "-",
-        "what it means": "what follows without training: distances to identity, mixes, counts, paths"
-        if line
-        else "not run; seconds: `dvc repro theory-report`",
+        "what it means": meaning if line else "not run; seconds: `dvc repro theory-report`",
     }
 
 

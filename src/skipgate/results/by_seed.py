@@ -112,14 +112,14 @@ def _joined(values: list[Any], shared: tuple[str, ...]) -> Any:
 
 
 def _nulls(like: Any) -> Any:
-    """The same shape without a number in it."""
+    """The same shape, with null for every number."""
     if isinstance(like, dict):
         return {key: _nulls(item) for key, item in like.items()}
     return [_nulls(item) for item in like] if isinstance(like, list) else None
 
 
 def _aligned(parts: list[Content], layout: Layout) -> list[Content]:
-    """The parts with the same rows, in order; a row that a seed has not got is null there."""
+    """The parts with the same rows, in order; a row that a seed lacks is null there."""
     *names, values = layout.rows
     found = []
     for part in parts:

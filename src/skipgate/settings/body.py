@@ -11,7 +11,10 @@ Init = Literal["glorot-uniform", "he-normal", "he-normal-out", "gaussian", "torc
 
 @dataclass(frozen=True)
 class Norm:
-    """Batch normalisation; `momentum` is the share of the newest batch in the running statistics."""
+    """Batch normalisation.
+
+    `momentum` is the share of the newest batch in the running statistics.
+    """
 
     momentum: float = 0.1
     epsilon: float = 0.00001

@@ -61,7 +61,7 @@ class Measure:
         return value < self.failed if self.lower_is_better else value > self.failed
 
     def deviation(self, level: float, examples: int) -> float:
-        """The spread between seeds to expect at a level, over so many test examples.
+        """The spread between seeds to expect at a level, over `examples` test examples.
 
         Binomial, in %: sqrt(e (1 - e) / 2n), half the variance of n answers being shared by all
         seeds. Proportional: the level itself, so that spreads are compared as shares of it.

@@ -1,4 +1,7 @@
-"""How much the probes draw. Each probe has its own part, so that a change of one does not repeat the others."""
+"""How much the probes draw.
+
+Each probe has its own part, so that a change of one does not repeat the others.
+"""
 
 from dataclasses import dataclass, field
 
@@ -12,7 +15,7 @@ class Layout:
     shared: tuple[str, ...] = ()
     """Keys that are the same for every seed."""
     rows: tuple[str, ...] = ()
-    """Keys of lists that run side by side, where seeds may have rows that others have not."""
+    """Keys of lists that run side by side, where seeds may have rows that others lack."""
     together: bool = False
     """Measured on several seeds at once: one seed's part cannot be told from it."""
 
@@ -36,8 +39,10 @@ class Pruning:
     orders: int = 3
     """Random ones, each shared by all seeds."""
     greedy_images: int = 0
-    """Training images by which greedy pruning chooses; 0 leaves it out, as it takes a pass for
-    every pair of blocks."""
+    """Training images by which greedy pruning chooses.
+
+    0 leaves it out, as it takes a pass for every pair of blocks.
+    """
 
     def __post_init__(self) -> None:
         positive(orders=self.orders)
@@ -62,7 +67,7 @@ class Estimating:
     """Estimation errors, which take one pass only."""
 
     images: int = 0
-    """Of the first so many test images; 0 means all."""
+    """How many test images, from the first, are taken; 0 means all."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +75,15 @@ class PathSampling:
     """Paths through the blocks."""
 
     draws: int = 8
-    """Paths of each length for each seed, and an eighth as many networks that have lost so many
-    blocks and shortcuts."""
+    """Paths of each length per seed.
+
+    There are an eighth as many networks for each number of lost blocks and shortcuts.
+    """
     images: int = 64
-    """Test images whose gradient is followed, in one batch: as many as a gate that looks at whole
-    batches is tested on."""
+    """Test images whose gradient is followed, in one batch.
+
+    They are as many as a gate that looks at whole batches is tested on.
+    """
     lost: int = 3
     """The most blocks, and the most shortcuts, that are lost."""
 
@@ -87,7 +96,7 @@ class Probes:
     """Which probes a net gets, and how much each draws."""
 
     images: int = 0
-    """Probe on the first so many test images only; 0 means all."""
+    """How many test images, from the first, are probed on; 0 means all."""
     kinds: tuple[str, ...] = tuple(LAYOUTS)
     """Which probes a net gets."""
     prune: Pruning = field(default_factory=Pruning)

@@ -79,14 +79,19 @@ class Recipe:
     decay: Decay = field(default_factory=Decay)
     augment: Augment = field(default_factory=Augment)
     images: int = 0
-    """Train on the first so many images only; 0 means all."""
+    """How many images, from the first, are trained on; 0 means all."""
     evaluation_batch: int = 1000
-    """A gate that looks at the whole mini-batch (epsilon) must be tested on batches of the size it
-    was trained on."""
+    """Examples that are evaluated at once.
+
+    A gate that looks at the whole mini-batch (epsilon) must be tested on batches of the size it was
+    trained on.
+    """
     device: Literal["auto", "cpu", "cuda"] = "auto"
     threads: int = 1
-    """Fixed, because sums over more threads round differently: the bytes must not depend on the
-    machine's cores."""
+    """Fixed, because sums over more threads round differently.
+
+    The bytes must not depend on the machine's cores.
+    """
 
     def __post_init__(self) -> None:
         positive(

@@ -8,12 +8,11 @@ from typing import ClassVar
 from skipgate.reader import Chosen, nearest, words_in
 from skipgate.settings.measures import Measure
 
-
 SOURCES = Path(__file__).parents[1] / "data" / "sources"
 
 
 class TaskSettings(Chosen):
-    """Content by its hash, not by where it was had. Each kind is a file of `settings/tasks`.
+    """Content by its hash, not by where it came from. Each kind is a file of `settings/tasks`.
 
     The file of the same name in `skipgate/tasks` has what needs torch.
     """
@@ -41,7 +40,7 @@ class TaskSettings(Chosen):
 
 @dataclass(frozen=True)
 class Source:
-    """Where a data set may be had. The content's hash decides whether it is the right one."""
+    """Where a data set can be fetched. The content's hash decides whether it is the right one."""
 
     kind: str
     """The file in `data/sources` that reads it."""

@@ -45,7 +45,7 @@ class Task(ABC):
 
     @abstractmethod
     def made_up(self, count: int, recipe: Recipe, generator: torch.Generator) -> Split:
-        """So many random examples in float64, for the twin."""
+        """`count` random examples in float64, for the twin."""
 
     @abstractmethod
     def losses(self, output: Tensor, target: Tensor) -> Tensor:

@@ -1,4 +1,7 @@
-"""Parameters and blocks of networks that the papers print numbers for, counted in networks built without memory."""
+"""Parameters and blocks of networks that the papers print numbers for.
+
+They are counted in networks built without memory.
+"""
 
 import torch
 
@@ -19,17 +22,20 @@ BODIES: dict[str, tuple[Body, Classify]] = {
     "wide-4-10": (Resnet("resnet", blocks=4, widen=10, shortcut="project"), CIFAR),
     "resnet-110": (Resnet("resnet", blocks=18, order="post"), CIFAR),
 }
-"""Wide networks as n-k: n blocks a stage, k times as wide."""
+"""Wide networks as n-k: n blocks per stage, k times as wide."""
 GATED = ("resnet-5", "wide-3-4", "wide-4-3", "wide-4-10")
 DEPTHS = {110: 18, 200: 33, 500: 83, 752: 125}
-"""Layers of epsilon-ResNet's networks on CIFAR, and blocks a stage."""
+"""Layers of epsilon-ResNet's networks on CIFAR, and blocks per stage."""
 STAGES = 3
 UNEVEN = 100
 """Layers of a network that epsilon-ResNet trains on SVHN."""
 
 
 def study() -> dict[str, float]:
-    """Flat: `NAME` parameters, `gates-NAME` extra parameters of gating, `blocks-L` and `layers-L` of an L-layer network."""
+    """Flat: `NAME` parameters, and `gates-NAME` extra parameters of gating.
+
+    `blocks-L` and `layers-L` are of an L-layer network.
+    """
     found: dict[str, float] = {
         name: parameter_count(_built(body, data)) for name, (body, data) in BODIES.items()
     }

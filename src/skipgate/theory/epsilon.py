@@ -78,12 +78,8 @@ def _sampled(gate: Epsilon) -> dict[str, int]:
     """Responses with a largest value spread about epsilon, against Equation 3 to the last bit."""
     generator = stream(0, "epsilon responses")
     f = 2 * torch.rand(1, SAMPLES, BODY.width, generator=generator, dtype=torch.float64) - 1
-    f = (
-        f
-        / f.abs().amax(-1, keepdim=True)
-        * EPSILON
-        * (0.5 + torch.rand(1, SAMPLES, 1, generator=generator, dtype=torch.float64))
-    )
+    size = 0.5 + torch.rand(1, SAMPLES, 1, generator=generator, dtype=torch.float64)
+    f = f / f.abs().amax(-1, keepdim=True) * EPSILON * size
     shut = (f.abs() < EPSILON).all(-1, keepdim=True)
     right = (gate(f, f) * f == torch.where(shut, torch.zeros_like(f), f)).all(-1)
     return {

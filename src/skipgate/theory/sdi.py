@@ -82,8 +82,8 @@ def study() -> dict[str, Any]:
             word = name if convention == "paper" else f"{name} project"
             sampled = {n: sample(family, layers[family.kind, n], convention) for n in DRAWS}
             slope, intercept = closed_form(family, convention)
-            table |= {f"{word} slope": slope, f"{word} intercept": intercept}
-            table |= {f"{word} {key}": value for key, value in fitted(sampled).items()}
+            lines = {"slope": slope, "intercept": intercept, **fitted(sampled)}
+            table |= {f"{word} {key}": value for key, value in lines.items()}
             found[word] = {
                 str(n): _beside(family, convention, n, one) for n, one in sampled.items()
             }
@@ -113,9 +113,9 @@ def sample(family: Family, layer: Linear, convention: str) -> Distances:
     weights = (layer.weight - family.diagonal * torch.eye(n, dtype=torch.float64)) ** 2
     biases = layer.bias - family.goal
     if convention == "paper":
-        biases = biases + torch.randn(
-            draws, n, generator=stream(n, f"sdi {family.kind} bias"), dtype=torch.float64
-        ) * math.sqrt(2 / n)
+        generator = stream(n, f"sdi {family.kind} bias")
+        noise = torch.randn(draws, n, generator=generator, dtype=torch.float64)
+        biases = biases + noise * math.sqrt(2 / n)
     diagonal = weights.diagonal(dim1=1, dim2=2).sum(1)
     everywhere = weights.sum((1, 2))
     elements = {
@@ -163,10 +163,8 @@ def misprint(mean: float = 0.5, variance: float = 0.1, draws: int = 100000) -> d
 
     The last line of the equation prints sigma^2 + (mu^2 - 1)^2.
     """
-    w = mean + math.sqrt(variance) * torch.randn(
-        draws, generator=stream(0, "sdi misprint"), dtype=torch.float64
-    )
-    squares = (w - 1) ** 2
+    noise = torch.randn(draws, generator=stream(0, "sdi misprint"), dtype=torch.float64)
+    squares = (mean + math.sqrt(variance) * noise - 1) ** 2
     return {
         "mean": mean,
         "variance": variance,

@@ -11,7 +11,10 @@ from skipgate.files import Problem
 
 
 def to_bytes(state: dict[str, Any]) -> bytes:
-    """Tensors and plain values as a file; the same state gives the same bytes, whatever the file is called."""
+    """Tensors and plain values as a file.
+
+    The same state gives the same bytes, whatever the file is called.
+    """
     buffer = io.BytesIO()
     torch.save(state, buffer)
     return buffer.getvalue()

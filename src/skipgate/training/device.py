@@ -15,8 +15,11 @@ MMAP_THRESHOLD = -3
 """glibc's names for what `mallopt` sets (malloc.h)."""
 MOST = 2**31 - 1
 MOST_OF_OLD = 2**25
-"""Bytes. Older versions of glibc take no more than the second as the size from which on a tensor is
-mapped by itself."""
+"""Bytes that the thresholds are set to.
+
+Older versions of glibc take no more than the second as the size from which a tensor is mapped by
+itself.
+"""
 
 
 def prepare(recipe: Recipe) -> torch.device:
@@ -28,9 +31,8 @@ def prepare(recipe: Recipe) -> torch.device:
     torch.use_deterministic_algorithms(True)
     # A debugging aid that costs a write per tensor.
     deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
-    os.environ.setdefault(
-        "CUBLAS_WORKSPACE_CONFIG", ":4096:8"
-    )  # without it cuBLAS refuses to be deterministic
+    # Without it cuBLAS refuses to be deterministic.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     use_cuda = torch.cuda.is_available() and recipe.device != "cpu"
     return torch.device("cuda" if use_cuda else "cpu")
 

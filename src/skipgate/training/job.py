@@ -1,4 +1,7 @@
-"""Some seeds of a net from spec to files: what the `train` stage, processes and clusters all run."""
+"""Some seeds of a net from spec to files.
+
+This is what the `train` stage, processes and clusters all run.
+"""
 
 import gc
 import io
@@ -27,7 +30,7 @@ Watch = Callable[[Sequence[int], History], None]
 
 
 def obtain(spec: Spec, seeds: Sequence[int], data: Path, vault: Vault, watch: Watch) -> None:
-    """See to it that the vault has these seeds: train those that it has not."""
+    """See to it that the vault has these seeds: train those that it lacks."""
     for wanted in pieces(seeds, spec.stack):
         piece = piece_of(spec, wanted)
         checkpoint = vault.checkpoint(piece)
@@ -122,7 +125,7 @@ def _by_seed(rows: list[list[float]]) -> list[list[float | None]]:
 
 
 def _failed_at(*curves: list[float | None]) -> int | None:
-    """The epoch (from 0) from which on some metric of a seed was NaN to the end, if any."""
+    """The epoch (from 0) from which some metric of a seed stayed NaN to the end, if any."""
     epochs = list(zip(*curves, strict=True))
     failed = None
     while epochs and None in epochs.pop():

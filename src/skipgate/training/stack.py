@@ -1,4 +1,7 @@
-"""All parameters of a network in a few flat tensors, so that an optimiser makes a few large steps, not many small."""
+"""All parameters of a network in a few flat tensors.
+
+So an optimiser makes a few large steps, not many small ones.
+"""
 
 from collections.abc import Sequence
 
@@ -13,14 +16,19 @@ from skipgate.settings import Nadam as NadamSettings
 from skipgate.training.nadam import Nadam
 
 PIECE = 65536
-"""Numbers an optimiser steps over at once: with their gradients and moments they fit into a core's
-cache."""
+"""Numbers an optimiser steps over at once.
+
+With their gradients and moments they fit into a core's cache.
+"""
 
 
 def optimiser(
     network: Network, settings: Sgd | NadamSettings, decay: Decay
 ) -> torch.optim.Optimizer:
-    """The optimiser over the network's flattened parameters; decayed parameters form a group of their own."""
+    """The optimiser over the network's flattened parameters.
+
+    Decayed parameters form a group of their own.
+    """
     groups = []
     for decayed in (True, False):
         members = [p for p, choice in _with_decay(network, decay) if choice == decayed]
@@ -60,7 +68,10 @@ def _pieces(members: Sequence[nn.Parameter]) -> list[list[nn.Parameter]]:
 
 
 def _flatten(members: Sequence[nn.Parameter]) -> Tensor:
-    """One leaf whose slices the members and their gradients become; backward then fills its gradient in place."""
+    """One leaf whose slices the members and their gradients become.
+
+    Backward then fills its gradient in place.
+    """
     flat = torch.cat([p.detach().flatten() for p in members]).requires_grad_()
     flat.grad = torch.zeros_like(flat)
     offset = 0

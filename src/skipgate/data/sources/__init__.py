@@ -1,1 +1,4 @@
-"""One source per file, with `arrays(name, source)`; the file's name is the word in `params.yaml`."""
+"""One source per file, with `arrays(name, source)`.
+
+The file's name is the word in `params.yaml`.
+"""

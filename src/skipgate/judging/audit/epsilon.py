@@ -10,8 +10,10 @@ DEEP = "cifar100-752"
 SHARES = "imagenet-discarded"
 FALLS = "stated-schedules"
 LOOSE = ("ImageNet", "CIFAR-10, ends of Figure 3")
-"""Depths of which the paper does not say that they follow the rule: other blocks, and a range in
-round numbers."""
+"""Depths of which the paper does not say that they follow the rule.
+
+One has other blocks, the other is a range in round numbers.
+"""
 
 
 def blocks(p: Printed) -> Iterator[Check]:

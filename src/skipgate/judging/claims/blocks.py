@@ -11,7 +11,7 @@ MILD = 1.0
 """An error that grows by fewer points has barely changed."""
 SMOOTH = 0.7
 FALLING = 0.9
-"""Rank correlations from which on errors follow the shuffling, and deviations the blocks."""
+"""Rank correlations above which errors follow the shuffling, and deviations the blocks."""
 SMALL = 0.1
 """A mean error below this share of the output's own spread is close to 0."""
 

@@ -1,4 +1,7 @@
-"""What is said of networks that drop blocks: epsilon-ResNet (sections 3 and 4), stochastic depth."""
+"""What is said of networks that drop blocks.
+
+These are epsilon-ResNet (sections 3 and 4) and stochastic depth.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""What gresnet says of its gates: errors, losses, k and pruning (v1 section 4.1, v2 section 3.1)."""
+"""What gresnet says of its gates (v1 section 4.1, v2 section 3.1).
+
+It is about errors, losses, k and pruning.
+"""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The nets that claims speak of, and small arithmetic by seed."""
+"""The nets that claims speak of, and small arithmetic per seed."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,13 +10,16 @@ from skipgate.results.store import Result, StudyResults, Waiting
 from skipgate.settings import Mlp
 
 Found = tuple[list[Part], list[Result]] | None
-"""The margins that decide a claim, and their nets; None where the study has not got the nets."""
+"""The margins that decide a claim, and their nets; None where the study lacks the nets."""
 
 SHORTCUTS = ("residual", "gated", "highway")
 
 
 def by_depth(study: StudyResults, kind: str) -> dict[int, Result]:
-    """The study's multilayer networks of a family by depth; of several the first is the main one."""
+    """The study's multilayer networks of a family by depth.
+
+    Of several of the same depth the first is the main one.
+    """
     names: dict[int, str] = {}
     for net, spec in study.specs.items():
         if family(spec) == kind and isinstance(spec.settings.body, Mlp):

@@ -16,57 +16,59 @@ BLOCKS = 20
 
 
 def paths_removed(study: StudyResults) -> Found:
-    """The error's rank correlation with the logarithm of paths lost is above that with blocks, and above that with shortcuts.
+    """The error's rank correlation with the logarithm of paths lost is the highest of three.
 
-    A lost block and a lost shortcut both halve the number of paths, so networks that lost some of each set the numbers apart.
+    The others are those with blocks and with shortcuts. A lost block and a lost shortcut both halve
+    the number of paths, so networks that lost some of each set the numbers apart.
     """
+    return _each_residual(study, _rank_correlations)
 
-    def parts(result: Result) -> list[Part]:
-        part = result.part("paths")
-        name = result.spec.net
-        blocks = np.array(part["removed"])
-        cuts = np.array(part["cut"])
-        errors = np.array(part["errors"], dtype=float)
-        by_paths, by_blocks, by_cuts = (
-            [float(stats.spearmanr(by, e).statistic) for e in errors.T]
-            for by in (blocks + cuts, blocks, cuts)
-        )
-        return [
-            paired(
-                f"{name}, rank correlation with paths above that with blocks",
-                by_paths,
-                by_blocks,
-                "",
-            ),
-            paired(f"{name}, above that with shortcuts", by_paths, by_cuts, ""),
-        ]
 
-    return _each_residual(study, parts)
+def _rank_correlations(result: Result) -> list[Part]:
+    part = result.part("paths")
+    name = result.spec.net
+    blocks = np.array(part["removed"])
+    cuts = np.array(part["cut"])
+    errors = np.array(part["errors"], dtype=float)
+    by_paths, by_blocks, by_cuts = (
+        [float(stats.spearmanr(by, e).statistic) for e in errors.T]
+        for by in (blocks + cuts, blocks, cuts)
+    )
+    above_blocks = f"{name}, rank correlation with paths above that with blocks"
+    return [
+        paired(above_blocks, by_paths, by_blocks, ""),
+        paired(f"{name}, above that with shortcuts", by_paths, by_cuts, ""),
+    ]
 
 
 def shallow_paths(study: StudyResults) -> Found:
-    """The mean length of a path, weighed by its gradient, is below where the lengths of 95% of all paths begin."""
+    """The mean length of a path, weighted by its gradient, is below those of most paths.
+
+    Most are the central 95% of all paths.
+    """
 
     def parts(result: Result) -> list[Part]:
         norms = np.array(result.part("paths")["norm"], dtype=float)
         open_ = result.part("paths")["open"]
         lengths = np.arange(len(norms))[:, None]
-        weights = (
-            np.array(
-                [[math.comb(n, length) for n in open_] for length in range(len(norms))], dtype=float
-            )
-            * norms
-        )
+        counts = [[math.comb(n, length) for n in open_] for length in range(len(norms))]
+        weights = np.array(counts, dtype=float) * norms
         means = ((lengths * weights).sum(0) / weights.sum(0)).tolist()
         shortest = [float(stats.binom.ppf((1 - CENTRE) / 2, n, 0.5)) for n in open_]
-        name = f"{result.spec.net}, mean length below the {np.mean(shortest):g} from which on most paths are"
+        name = (
+            f"{result.spec.net}, mean length below the {np.mean(shortest):g} from which on most "
+            "paths are"
+        )
         return [paired(name, shortest, means, "blocks")]
 
     return _each_residual(study, parts)
 
 
 def _each_residual(study: StudyResults, parts: Callable[[Result], list[Part]]) -> Found:
-    """What the deepest residual and the deepest gated network say: the lecture speaks of residual networks."""
+    """What the deepest residual and the deepest gated network say.
+
+    The lecture speaks of residual networks.
+    """
     found = [
         result for kind in ("residual", "gated") if (result := deepest(study, kind, learnt=True))
     ]

@@ -32,7 +32,7 @@ def build(body: Resnet, plan: Plan) -> Network:
 
 
 def _block(body: Resnet, plan: Plan, index: int, width: int) -> tuple[Block, int]:
-    """The block at a place, for inputs of so many channels, and the channels that it gives."""
+    """The block at a place for inputs of `width` channels, and how many channels it gives."""
     stage = index // body.blocks
     wide = body.width * body.widen * 2**stage
     stride = 2 if stage and index % body.blocks == 0 else 1

@@ -1,4 +1,7 @@
-"""The carry gate C = 1 - T of coupled highway networks (Srivastava et al. 2015; unrolled Equation 4)."""
+"""The carry gate C = 1 - T of coupled highway networks.
+
+Srivastava et al. 2015; unrolled Equation 4.
+"""
 
 from torch import Tensor
 

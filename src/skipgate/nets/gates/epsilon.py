@@ -1,4 +1,7 @@
-"""The sparsity-promoting gate of epsilon-ResNet (Yu et al. 2018, Equations 3 to 5 and Figure 4c)."""
+"""The sparsity-promoting gate of epsilon-ResNet.
+
+Yu et al. 2018, Equations 3 to 5 and Figure 4c.
+"""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""The residual gate of Savarese et al.: u = g(k) f(x) + x with g = ReLU and one scalar k a block."""
+"""The residual gate of Savarese et al.: u = g(k) f(x) + x with g = ReLU and one k per block."""
 
 import torch
 import torch.nn.functional as F

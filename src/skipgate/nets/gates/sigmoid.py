@@ -1,4 +1,7 @@
-"""The data-dependent gate of highway networks (Srivastava et al. 2015; unrolled Equations 3 and 4)."""
+"""The data-dependent gate of highway networks.
+
+Srivastava et al. 2015; unrolled Equations 3 and 4.
+"""
 
 import torch
 from torch import Tensor, nn
@@ -7,7 +10,10 @@ from skipgate.nets.gate import Gate, Slot
 
 
 class Sigmoid(Gate):
-    """T = sigmoid(W_T x + b_T), one value per unit and sample; a negative bias starts the block near its shortcut."""
+    """T = sigmoid(W_T x + b_T), one value per unit and sample.
+
+    A negative bias starts the block near its shortcut.
+    """
 
     def __init__(self, slot: Slot, bias: float = -2.0) -> None:
         super().__init__()

@@ -1,4 +1,7 @@
-"""Stochastic depth (Huang et al. 2016; in the lecture): whole blocks dropped at random in training, none at test."""
+"""Stochastic depth (Huang et al. 2016; in the lecture).
+
+Whole blocks are dropped at random in training, none at test.
+"""
 
 from collections.abc import Sequence
 
@@ -10,10 +13,11 @@ from skipgate.reader import between
 
 
 class Survival(Gate):
-    """Block l of L survives a mini-batch with probability p_l = 1 - (l / L)(1 - p_L); at test T = p_l.
+    """Block l of L survives a mini-batch with probability p_l = 1 - (l / L)(1 - p_L).
 
-    One draw per mini-batch and replica. A block that does not survive is its shortcut: it is not computed when no
-    replica needs it, and its running statistics stand still.
+    At test T = p_l. There is one draw per mini-batch and replica. A block that does not survive is
+    its shortcut: it is not computed when no replica needs it, and its running statistics do not
+    move.
     """
 
     places = ("T",)

@@ -38,8 +38,7 @@ def theory_page(judgement: Judgement) -> str:
         NOTE.format(stage="theory-report"),
         "# theory: what follows without training",
         ABOUT,
-        "## Where this contradicts the papers\n\n"
-        + "\n".join(f"- {line}" for line in findings(theory, sections.linked)),
+        f"## Where this contradicts the papers\n\n{_contradictions(theory)}",
         sections.sdi(theory),
         pictures["distances"],
         sections.mixes(theory),
@@ -56,6 +55,10 @@ def theory_page(judgement: Judgement) -> str:
         "## Claims\n\n" + tables.answers(judgement),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _contradictions(theory: Theory) -> str:
+    return "\n".join(f"- {line}" for line in findings(theory, sections.linked))
 
 
 def _pictures(folder: Path) -> dict[str, str]:

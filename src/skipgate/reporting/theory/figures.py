@@ -82,27 +82,27 @@ def _loss(theory: Theory) -> Figure:
     slices = theory["slices"]
     figure, panels = plt.subplots(1, 2, figsize=SIZE, sharey=True, layout="constrained")
     for panel, (name, found) in zip(panels, slices["loss"].items(), strict=True):
-        panel.plot(slices["k"], found["loss"], color=COLOURS["gated"], label="loss")
-        panel.plot(
-            slices["k"],
-            found["line"],
-            "--",
-            color="#444444",
-            label="linear combination of the slices k = 0 and k = 1",
-        )
-        ends = [slices["k"].index(k) for k in (0.0, 1.0)]
-        panel.plot(
-            [slices["k"][i] for i in ends],
-            [found["loss"][i] for i in ends],
-            "o",
-            color="#444444",
-            label="k = 0 and k = 1",
-        )
+        _along_k(panel, slices["k"], found)
         panel.set(title=f"Along the k of the {name}", xlabel="k (other blocks at 1)")
     panels[0].set_ylabel("cross-entropy (nats)")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     return _gridded(figure)
+
+
+def _along_k(panel: Axes, ks: list[float], found: dict[str, list[float]]) -> None:
+    """The loss, the line, and the two points that the line goes through."""
+    panel.plot(ks, found["loss"], color=COLOURS["gated"], label="loss")
+    combination = "linear combination of the slices k = 0 and k = 1"
+    panel.plot(ks, found["line"], "--", color="#444444", label=combination)
+    ends = [ks.index(k) for k in (0.0, 1.0)]
+    panel.plot(
+        [ks[i] for i in ends],
+        [found["loss"][i] for i in ends],
+        "o",
+        color="#444444",
+        label="k = 0 and k = 1",
+    )
 
 
 def _paths(theory: Theory) -> Figure:
@@ -161,18 +161,13 @@ def _shattered(theory: Theory) -> Figure:
         # The gated curve lies on the residual one: dashes let both be seen.
         look = {"color": colour, "linestyle": "--" if name == "gated" else "-", "marker": "."}
         left.semilogx(found["depths"], [fmean(rows[0]) for rows in curves], label=name, **look)
-        right.semilogx(
-            found["lags"], [fmean(row) for row in curves[found["depths"].index(SHOWN)]], **look
-        )
+        shown = curves[found["depths"].index(SHOWN)]
+        right.semilogx(found["lags"], [fmean(row) for row in shown], **look)
     for (name, rows), style in zip(found["noise"].items(), (":", "-."), strict=True):
         means = [fmean(row) for row in rows]
         right.semilogx(found["lags"], means, style, color="#000000", label=f"{name} noise")
-    left.set(
-        title="Neighbouring points",
-        xlabel="d (layers)",
-        ylabel="correlation of gradients",
-        ylim=(-0.1, 1.05),
-    )
+    left.set(title="Neighbouring points", xlabel="d (layers)")
+    left.set(ylabel="correlation of gradients", ylim=(-0.1, 1.05))
     right.set(title=f"d = {SHOWN}, by distance", xlabel="distance along the line (points)")
     for panel, ticks in ((left, found["depths"]), (right, found["lags"])):
         panel.set_xticks(ticks, [str(tick) for tick in ticks])

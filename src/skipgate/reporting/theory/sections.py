@@ -202,14 +202,7 @@ def counts(theory: Theory) -> str:
         for key in found
         if f"blocks-{key}" not in found and key.split("-")[0] in ("fleuret", "resnet", "wide")
     ]
-    rows: list[dict[str, object]] = [
-        {
-            "network": NETWORKS.get(name, name),
-            "parameters": linked("counts", f"{found[name]:,}"),
-            "gates": linked("counts", found[f"gates-{name}"]) if f"gates-{name}" in found else "",
-        }
-        for name in names
-    ]
+    rows = [_count(found, name) for name in names]
     depths = [key.removeprefix("layers-") for key in found if key.startswith("layers-")]
     blocks = ", ".join(
         f"{linked('counts', found[f'blocks-{depth}'])} in {depth} layers" for depth in depths
@@ -220,6 +213,16 @@ def counts(theory: Theory) -> str:
         f"counts them: {blocks}."
     )
     return section("Parameters and blocks", about, rows)
+
+
+def _count(found: dict[str, Any], name: str) -> dict[str, object]:
+    """The parameters of one network, and its gates if it has any."""
+    gates = f"gates-{name}"
+    return {
+        "network": NETWORKS.get(name, name),
+        "parameters": linked("counts", f"{found[name]:,}"),
+        "gates": linked("counts", found[gates]) if gates in found else "",
+    }
 
 
 NETWORKS = {

@@ -40,22 +40,18 @@ def linear(theory: Theory) -> str:
 def shattered(theory: Theory) -> str:
     """Gradients along a line of inputs."""
     found = theory["shattered"]
-
-    def both(curve: Sequence[Sequence[float]]) -> str:
-        return f"{fmean(curve[0]):.2f}, {fmean(curve[found['lags'].index(LAG)]):.2f}"
-
     rows: list[dict[str, object]] = [
         {
             "network": name,
             **{
-                f"d = {depth}": linked("shattered", both(curve))
+                f"d = {depth}": _correlations(curve, found["lags"])
                 for depth, curve in zip(found["depths"], curves, strict=True)
             },
         }
         for name, curves in found["networks"].items()
     ]
     noise = ", ".join(
-        f"{name} noise has {linked('shattered', both(curve))}"
+        f"{name} noise has {_correlations(curve, found['lags'])}"
         for name, curve in found["noise"].items()
     )
     about = (
@@ -67,6 +63,13 @@ def shattered(theory: Theory) -> str:
         f"{noise}."
     )
     return section("Shattered gradients", about + _peaks(theory), rows)
+
+
+def _correlations(curve: Sequence[Sequence[float]], lags: Sequence[int]) -> str:
+    """Means over networks, at neighbouring points and `LAG` points apart."""
+    neighbours = fmean(curve[0])
+    apart = fmean(curve[lags.index(LAG)])
+    return linked("shattered", f"{neighbours:.2f}, {apart:.2f}")
 
 
 def _peaks(theory: Theory) -> str:

@@ -9,9 +9,10 @@ from skipgate.settings.body import Body, Init, divides
 
 @dataclass(frozen=True)
 class Crelu(Body):
-    """Multilayer network without batch normalisation: linear, `depth` layers W phi(x) + b, linear (Balduzzi et al. 2017).
+    """Multilayer network without batch normalisation (Balduzzi et al. 2017).
 
-    phi is CReLU. Looks-linear weights make the whole network linear at the start; `he-normal` is its ordinary start.
+    Linear, `depth` layers W phi(x) + b, linear; phi is CReLU. Looks-linear weights make the whole
+    network linear at the start; `he-normal` is its ordinary start.
     """
 
     family: ClassVar[str] = "CReLU"

@@ -9,10 +9,11 @@ from skipgate.settings.body import Body, Init, Norm
 
 @dataclass(frozen=True)
 class Resnet(Body):
-    """Convolutional network in stages of `blocks` blocks of two 3x3 layers; each later stage halves the image.
+    """Convolutional network in stages of `blocks` blocks of two 3x3 layers.
 
-    Stages have widen * width * (1, 2, 4, ...) channels; the stem has `width`. Three stages of width 16 are the CIFAR
-    network of He et al.; widen > 1 makes it a Wide ResNet.
+    Each later stage halves the image. Stages have widen * width * (1, 2, 4, ...) channels; the stem
+    has `width`. Three stages of width 16 are the CIFAR network of He et al.; widen > 1 makes it a
+    Wide ResNet.
     """
 
     kind: Literal["resnet"]
