@@ -10,9 +10,7 @@ from skipgate.results import store
 
 def main(name: str) -> None:
     study = store.load(params.load(), name)
-    untrained = study.specs.keys() - study.having("train").keys()
-    if untrained:
-        raise Problem("; ".join(f"{net}: {study.lacking()[net]}" for net in sorted(untrained)))
+    study.demand("train")
     comparisons = frozen.compare(study)
     heading = f"{name}: {study.measure.axis}, level {frozen.LEVEL:g} over the study"
     print(f"{heading}\n{table(comparisons)}")

@@ -14,9 +14,7 @@ RESULTS = "### Results\n\n"
 
 def main(name: str) -> None:
     study = store.load(params.load(), name)
-    untrained = study.specs.keys() - study.having("train").keys()
-    if untrained:
-        raise Problem("; ".join(f"{net}: {study.lacking()[net]}" for net in sorted(untrained)))
+    study.demand("train")
     file = paths.frozen_file(name)
     old = frozen.load(name)
     write_json(file, frozen.freeze(study))

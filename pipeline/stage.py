@@ -2,27 +2,17 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from skipgate.files import Problem
 
 
-def run(
-    work: Callable[..., Any],
-    about: str | None,
-    flags: Mapping[str, str] | None = None,
-    **arguments: str,
-) -> None:
-    """Call `work` with the words and flags of the command line.
-
-    A Problem ends in its sentence and exit code 1.
-    """
+def run(work: Callable[..., Any], about: str | None, **arguments: str) -> None:
+    """Call `work` with the words of the command line; a Problem ends in one sentence and code 1."""
     parser = argparse.ArgumentParser(description=about)
     for name, meaning in arguments.items():
         parser.add_argument(name, help=meaning)
-    for name, meaning in (flags or {}).items():
-        parser.add_argument(f"--{name}", help=meaning, action="store_true")
     answer(work, vars(parser.parse_args()))
 
 

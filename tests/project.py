@@ -99,5 +99,7 @@ class Project:
         return json.loads(self.result_file(net, kind).read_text())
 
     def result_file(self, net: str, kind: str) -> Path:
-        folder = self.folder / "results" / "digits" / net
+        known = (self.folder / "specs" / f"{net}.json").exists()
+        study = self.spec(net)["study"] if known else "digits"
+        folder = self.folder / "results" / study / net
         return (folder if kind in ("train", "run") else folder / "probes") / f"{kind}.json"

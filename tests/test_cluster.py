@@ -114,6 +114,20 @@ def test_what_processes_left_half_done_a_cluster_finishes(cluster, project, expe
     assert firsts.count([77.0, 77.0]) == len(marked)
 
 
+def test_one_more_seed_on_a_cluster_is_what_one_process_makes_of_it(cluster, project, tmp_path):
+    alone = studied(Project(tmp_path / "alone", epochs=40))
+    for made in (alone, project):
+        if made is project:
+            made.fanout("--engine", "ray", "--address", cluster.address)
+            finish(made)
+        made.edit_params(lambda s: s["studies"]["digits"]["defaults"].update(seeds=3))
+    alone.run("dvc", "repro", *(f"train@{net}" for net in NETS))
+    output = project.fanout("--engine", "ray", "--address", cluster.address)
+    assert "2 of 2 nets trained: 100%" in output
+    assert finish(project) == files(alone)
+    assert [run["seeds"] for run in project.result("gated-2", "run")["runs"]] == [[0, 1], [2]]
+
+
 def test_where_the_vault_cannot_be_seen_the_files_travel_back(tmp_path, monkeypatch):
     from skipgate import params
     from skipgate.fanout.plan import Task

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from skipgate.results.store import KINDS
+from skipgate.settings import LAYOUTS
 from tests.project import NETS, Project
 from tests.toys import ROOT
 
@@ -240,7 +240,7 @@ def test_removing_a_net_removes_its_specs(project):
 
 def test_the_database_can_be_deleted_and_rebuilt(project):
     for net in NETS:
-        for kind in KINDS:
+        for kind in ("train", "run", *LAYOUTS):
             target = project.result_file(net, kind)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / target.relative_to(project.folder), target)

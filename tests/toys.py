@@ -9,7 +9,7 @@ from skipgate.nets.bodies import Plan, build
 from skipgate.nets.network import Network
 from skipgate.nets.weights import initialise
 from skipgate.settings import Body, Classify, ConstantRate, GateChoice, Mlp, Nadam, Recipe, Resnet
-from skipgate.specs import Settings
+from skipgate.specs import Settings, Spec
 from skipgate.streams import streams
 
 torch.set_num_threads(1)  # tests share the cores through xdist
@@ -41,3 +41,7 @@ def toy_settings(
 ) -> Settings:
     made = Recipe(2, 8, Nadam("nadam"), ConstantRate("constant"))
     return Settings(TOY, body, dataclasses.replace(made, **recipe), T, C)  # type: ignore[arg-type]
+
+
+def toy_spec(seeds: int = 2) -> Spec:
+    return Spec("x", "digits", "digits", toy_settings(), 1, "d", seeds)

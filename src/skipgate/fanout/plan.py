@@ -1,6 +1,7 @@
 """Which seeds of a study's nets have to be trained, in pieces that can be handed out."""
 
 import json
+import re
 import subprocess
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ from skipgate.training import harvest
 from skipgate.training.vault import Vault
 
 LOCKED = "Unable to acquire lock"
+BUSY = "is busy, it is being blocked by"
+HOLDER = re.compile(r"\(PID (\d+)\): ([^\n]+)")
+"""How DVC says that another of its commands is running, and which."""
 
 
 @dataclass(frozen=True)
@@ -52,23 +56,22 @@ def dvc(*words: str) -> str:
 
 
 def _reason(said: str) -> str:
-    """Why a DVC command failed: its error, or what its stage said last."""
-    if LOCKED in said or "is busy" in said:
-        return (
-            "another dvc command holds this project's lock (a running dvc repro); let it come to "
-            "its end, then run this again"
-        )
+    """Why a DVC command failed: who holds its lock, what its stage said last, or its error."""
+    if LOCKED in said or BUSY in said:
+        holder = HOLDER.search(said)
+        who = f"process {holder[1]}, {holder[2].strip()}," if holder else "another dvc command"
+        return f"{who} holds the lock of this project; let it come to its end, then run this again"
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR")]
     ours = [line.removeprefix("skipgate: ") for line in lines if line.startswith("skipgate: ")]
-    return (ours or errors or lines or ["no reason given"])[-1 if ours else 0]
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR")]
+    return (ours[-1:] or errors or lines[-1:] or ["it gave no reason"])[0]
 
 
 def prepare(params: Params, study: str) -> None:
     """Specs and data, which trainings depend on."""
     stages.renew(params)
     data = sorted({f"fetch@{net.data}" for net in params.nets_of(study).values()})
-    dvc("repro", "--quiet", "specify", *data)
+    dvc("repro", "specify", *data)
 
 
 def waiting(params: Params, study: str, vault: Vault) -> list[Task]:

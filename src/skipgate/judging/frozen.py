@@ -45,17 +45,17 @@ def freeze(study: StudyResults) -> dict[str, Any]:
     }
 
 
-def load(study: str) -> dict[str, dict[str, float]]:
+Means = dict[str, dict[str, float]]
+"""Frozen statistics by net."""
+
+
+def load(study: str) -> Means:
     """The frozen statistics by net; none where nothing is frozen yet."""
     file = paths.frozen_file(study)
-    found: dict[str, dict[str, float]] = (
+    found: Means = (
         read_json(file, f"run: make freeze STUDY={study}")["nets"] if file.exists() else {}
     )
     return found
-
-
-Means = dict[str, dict[str, float]]
-"""Frozen statistics by net."""
 
 
 def describe(study: StudyResults, old: Means, new: Means) -> str:

@@ -274,7 +274,10 @@ def _of_pruning(measure: Measure) -> dict[str, Drawing]:
 
 
 def _of_estimates(measure: Measure) -> dict[str, Drawing]:
-    failed = f"{measure.label} of {measure.failed:g}{measure.unit} or worse"
+    failed = (
+        f"{measure.label} of {measure.failed:g}{measure.unit} or worse; guessing gives "
+        f"{measure.guessing:g}{measure.unit}"
+    )
     return {
         "estimation": Drawing(
             _estimation,

@@ -55,12 +55,8 @@ def nets(study: StudyResults) -> str:
 
 def lacking(study: StudyResults) -> str:
     """Which nets lack a part of their results, and why."""
-    lines = [
-        f"- `{net}`: {'; '.join(dict.fromkeys(result.missing.values()))}"
-        for net, result in study.results.items()
-        if result.missing
-    ]
-    return "\n".join(lines)
+    found = {net: why for net, why in study.lacking().items() if net in study.results}
+    return "\n".join(f"- `{net}`: {why}" for net, why in found.items())
 
 
 def score_text(measure: Measure, values: Sequence[float | None]) -> str:

@@ -11,8 +11,6 @@ from skipgate.reader import nearest
 from skipgate.results.by_seed import only, runs_of
 from skipgate.settings import LAYOUTS, Measure
 
-KINDS = ("train", "run", *LAYOUTS)
-
 Rule = Literal["last", "best"]
 """Which epoch a number is read at; the papers name none."""
 
@@ -109,6 +107,13 @@ class StudyResults:
     def having(self, *kinds: str) -> dict[str, Result]:
         """The nets that have these parts."""
         return {net: result for net, result in self.results.items() if result.has(*kinds)}
+
+    def demand(self, kind: str) -> None:
+        """Refuse a study in which a net lacks this part."""
+        without = self.specs.keys() - self.having(kind).keys()
+        if without:
+            why = self.lacking()
+            raise Problem("; ".join(f"{net}: {why[net]}" for net in sorted(without)))
 
     def lacking(self) -> dict[str, str]:
         """Why a net, or a part of it, is not there."""

@@ -3,12 +3,10 @@
 import numpy as np
 from scipy import stats
 
-from skipgate.judging.claims.nets import Found, deepest, each_with_shortcuts
+from skipgate.judging.claims.nets import MILD, Found, deepest, each_with_shortcuts
 from skipgate.judging.evidence import Part, above, paired
 from skipgate.results.store import Result, StudyResults
 
-MILD = 1.0
-"""An error that grows by fewer points has barely changed."""
 SMOOTH = 0.7
 FALLING = 0.9
 """Rank correlations above which errors follow the shuffling, and deviations the blocks."""

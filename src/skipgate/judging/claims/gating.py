@@ -7,13 +7,10 @@ import itertools
 
 import numpy as np
 
-from skipgate.judging.claims.nets import Found, by_depth, deepest, flat, pairs, slope
+from skipgate.judging.claims.nets import MILD, Found, by_depth, deepest, flat, pairs, slope
 from skipgate.judging.evidence import Part, above, paired
 from skipgate.judging.statistics import difference
 from skipgate.results.store import Result, StudyResults
-
-MILD = 1.0
-"""An error that grows by fewer points has barely changed."""
 
 
 def gated_beats_residual(study: StudyResults) -> Found:

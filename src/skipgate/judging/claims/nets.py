@@ -12,6 +12,8 @@ from skipgate.settings import Mlp
 Found = tuple[list[Part], list[Result]] | None
 """The margins that decide a claim, and their nets; None where the study lacks the nets."""
 
+MILD = 1.0
+"""An error that grows by fewer points has barely changed."""
 SHORTCUTS = ("residual", "gated", "highway")
 
 
