@@ -100,9 +100,9 @@ class Network(nn.Module):
         Training and every probe go through here: `visit` says what is done at a block, and `order`
         which blocks there are.
         """
-        for place in range(len(self.chain)) if order is None else order:
-            block = cast(Block, self.chain[place])
-            h = block(h) if visit is None else visit(place, block, h)
+        blocks = self.blocks
+        for place in range(len(blocks)) if order is None else order:
+            h = blocks[place](h) if visit is None else visit(place, blocks[place], h)
         return h
 
     def finish(self, h: Tensor, state: Any = None) -> Output:
