@@ -26,7 +26,7 @@ def main(target: str, engine: str, jobs: int, address: str | None, *, dry_run: b
     print(f"{study}: {len(nets)} of {len(settings.nets_of(study))} nets to train", flush=True)
     if dry_run:
         for task in tasks:
-            print(f"  {task.spec.net} {told(task.seeds)}, about {task.seconds:.0f} s")
+            print(f"  {task.spec.net} {told(task.seeds)}, about {max(task.seconds, 1):.0f} s")
     elif tasks:
         train(tasks, engine, jobs, address)
 

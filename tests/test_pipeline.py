@@ -315,3 +315,18 @@ def test_why_tells_all_about_a_net_and_freeze_leaves_a_line(project):
         in (project.folder / "CHANGELOG.md").read_text()
     )
     assert "did you mean 'gated-2'" in project.stage("why", "gated-3", code=1)
+
+
+def test_a_stale_list_of_nets_stops_with_what_to_do_and_is_renewed(project):
+    """DVC has read its list when `specify` finds that params.yaml has another net."""
+    project.run("git", "init", "--quiet")
+    project.run("dvc", "init", "--quiet")
+    project.run("dvc", "repro", "specify")
+    listed = (project.folder / "specs" / "stages.yaml").read_text()
+    add = {"more-2": {"body": "mlp-2", "T": "scalar"}}
+    project.edit_params(lambda settings: settings["nets"]["digits"].update(add))
+    (project.folder / "specs" / "stages.yaml").write_text(listed)
+    output = project.run("dvc", "repro", "report@digits", code=255)
+    assert "skipgate: specs/stages.yaml listed other nets" in output
+    assert "run the same command again" in output
+    assert "train@more-2" in project.repro("report@digits")

@@ -1,5 +1,6 @@
 """What `dvc.lock` records of what stages wrote: the proof that nobody has edited it since."""
 
+import functools
 import hashlib
 import json
 from pathlib import Path
@@ -11,8 +12,14 @@ LOCK = Path("dvc.lock")
 
 
 def written() -> dict[Path, tuple[str, str]]:
-    """The stage that wrote each file, and the MD5 that it left."""
-    stages: dict[str, Any] = read_yaml(LOCK).get("stages", {}) if LOCK.exists() else {}
+    """The stage that wrote each file or folder, and the MD5 that it left."""
+    return _recorded(LOCK.absolute(), LOCK.stat().st_mtime_ns) if LOCK.exists() else {}
+
+
+@functools.lru_cache(maxsize=1)
+def _recorded(lock: Path, _changed: int) -> dict[Path, tuple[str, str]]:
+    """The record, which takes a while to read, as long as it does not change."""
+    stages: dict[str, Any] = read_yaml(lock).get("stages", {})
     try:
         return {
             Path(o["path"]): (s, str(o.get("md5", "")))

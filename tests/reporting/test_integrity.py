@@ -104,3 +104,24 @@ def test_a_changed_default_is_named_with_the_nets_it_touches(project, monkeypatc
         == "specs/gated-10.json: by the code settings.T.start is 0.9 where the spec says 1.0; if that is meant, run: dvc repro probe@gated-10"
     )
     assert not any("residual" in line for line in found)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            lambda text: text + "one line more\n",
+            r"line \d+: says '\.\.\.one line more\.\.\.' where",
+        ),
+        (lambda text: text[:-1], r"line \d+: the line does not end as it should"),
+        (lambda text: text[: text.rindex("\n", 0, -1) + 1], r"says '\.\.\.\.\.\.' where"),
+        (lambda text: "", r"line 1: says '\.\.\.\.\.\.' where"),
+    ],
+    ids=["a line more", "no newline at the end", "a line less", "empty"],
+)
+def test_a_page_that_differs_at_its_end_is_named(project, change, said):
+    page = Path("reports/digits.md")
+    page.write_text(change(page.read_text()))
+    (line,) = findings(params.load())
+    assert re.search(rf"reports/digits\.md, {said}|reports/digits\.md, line \d+: {said}", line)
+    assert line.endswith("run: make report STUDY=digits")
