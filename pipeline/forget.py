@@ -9,7 +9,7 @@ from skipgate.training.vault import Vault
 
 def main(net: str) -> None:
     spec = specs.load(net)
-    Vault(paths.vault_folder()).drop(spec, range(spec.seeds))
+    Vault(paths.vault_folder()).drop(spec)
     paths.model_file(spec.study, net).unlink(missing_ok=True)
     shutil.rmtree(paths.result_file(spec.study, net, "train").parent, ignore_errors=True)
 

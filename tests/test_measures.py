@@ -35,3 +35,14 @@ def test_the_spread_to_expect():
     assert ERROR.is_known
     assert MEAN_GATE.deviation(-2.5, 0) == 2.5
     assert not MEAN_GATE.is_known
+
+
+def test_names_of_curves_and_figures_are_refused():
+    for name in ("loss", "training", "paths"):
+        with pytest.raises(ValueError, match=f"a measure cannot be called '{name}'"):
+            Measure(name, "x", "")
+
+
+def test_where_nothing_is_known_of_failing_every_network_has_learnt():
+    assert Measure("mse", "mean squared error", "").has_learnt(1e9)
+    assert Measure("r", "correlation", "", lower_is_better=False).has_learnt(-1.0)

@@ -68,6 +68,16 @@ CASES = {
     "a list for a kind": (put("bodies", "mlp-10", "kind", ["mlp"]), r"params\.bodies\.mlp-10\.kind: \['mlp'\] is not known"),
     "a number for a name": (lambda s: s["nets"]["digits"].update({10: {"body": "mlp-2"}}), r"params\.nets: the name 10 must be of small letters"),
     "a name that is a command": (lambda s: s["nets"]["digits"].update({"$(touch x)": {"body": "mlp-2"}}), r"params\.nets: the name '\$\(touch x\)' must be of small letters"),
+    "no probes": (put("probes", "usual", "kinds", []), r"params\.probes\.usual: kinds is empty"),
+    "unknown probe": (put("probes", "usual", "kinds", ["lesoin"]), r"there is no probe 'lesoin'; did you mean 'lesion'"),
+    "a misspelt default": (put("studies", "digits", "defaults", "sedes", 3), r"params\.studies\.digits\.defaults\.sedes: unknown key; did you mean 'seeds'"),
+    "a list of defaults": (put("studies", "digits", "defaults", [3]), r"params\.studies\.digits\.defaults: expected keys and values"),
+    "a study on a net's line": (put("nets", "digits", "gated-2", "study", "mnist"), r"params\.nets\.digits\.gated-2\.study: nets stand under their study"),
+    "nets of no study": (put("nets", "digts", {}), r"params\.nets: there is no study 'digts'; did you mean 'digits'"),
+    "a net that stands twice": (put("nets", "mnist", "gated-2", {"body": "mnist-2"}), r"the net 'gated-2' stands twice"),
+    "data without a source": (drop("sources", "mnist"), r"params\.sources: the data set 'mnist' has no source"),
+    "an unknown source": (put("sources", "mnist", "kind", "mnits"), r"params\.sources\.mnist: there is no source 'mnits'; did you mean 'mnist'"),
+    "an unknown task": (put("data", "mnist", "kind", "clasify"), r"params\.data\.mnist\.kind: 'clasify' is not known; did you mean 'classify'"),
     "a name that leaves the folder": (lambda s: s["nets"]["digits"].update({"../x": {"body": "mlp-2"}}), r"params\.nets: the name '\.\./x' must be of small letters"),
 }  # fmt: skip
 

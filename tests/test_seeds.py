@@ -205,3 +205,50 @@ def test_an_interrupted_probing_goes_on(tmp_path):
     assert {entry: entry.stat().st_mtime_ns for entry in kept} == times
     for kind, content in whole.items():
         assert project.result_file("gated-2", kind).read_bytes() == content
+
+
+def committed(project):
+    project.run("git", "add", "--all")
+    names = ("-c", "user.name=a", "-c", "user.email=a@b")
+    project.run("git", *names, "commit", "--quiet", "--message", "all")
+
+
+def test_a_clone_keeps_what_it_cannot_make_again(tmp_path):
+    """Results without weights outlive fewer seeds, and a kill before DVC has recorded them."""
+    source = started(tmp_path / "source", epochs=3)
+    source.run("dvc", "repro", "probe@gated-2")
+    first = source.result_file("gated-2", "train").read_bytes()
+    committed(source)
+    clone = tmp_path / "clone"
+    source.run("git", "clone", "--quiet", str(source.folder), str(clone))
+    source.folder = clone
+    set_seeds(source, 1)
+    assert "epoch" not in source.run("dvc", "repro", "probe@gated-2"), "fewer seeds train nothing"
+    source.run("git", "checkout", "--quiet", ".")
+    set_seeds(source, 3)
+    lock = (clone / "dvc.lock").read_text()
+    output = source.run("dvc", "repro", "probe@gated-2")
+    assert "gated-2 seed 2:" in output
+    whole = source.result_file("gated-2", "train").read_bytes()
+    (clone / "dvc.lock").write_text(lock)  # as if DVC had been killed before it wrote it
+    output = source.run("dvc", "repro", "probe@gated-2")
+    assert "train.json is not what dvc.lock records, and is not used" in output
+    assert "epoch/s" not in output, "nothing is trained again"
+    assert source.result_file("gated-2", "train").read_bytes() == whole != first
+
+
+def test_what_a_probe_found_is_kept_under_the_net_as_it_is(tmp_path):
+    """The same weights under another digest: results carry the new one, and `again` is again."""
+    project = started(tmp_path, epochs=2)
+    project.run("dvc", "repro", "probe@gated-2")
+    old = project.result("gated-2", "lesion")
+    project.edit_params(lambda s: s["recipes"]["digits-dense"].update(device="cpu"))
+    project.run("dvc", "repro", "probe@gated-2")
+    new = project.result("gated-2", "lesion")
+    assert new["models"] == old["models"]
+    assert new["digest"] == project.spec("gated-2")["digest"] != old["digest"]
+    project.stage("forget", "gated-2")
+    digest = new["digest"]
+    assert not list((project.folder / ".vault").glob(f"*{digest}*"))
+    output = project.run("dvc", "repro", "--force", "probe@gated-2")
+    assert "epoch/s" in output

@@ -19,8 +19,9 @@ def written() -> dict[Path, tuple[str, str]]:
 @functools.lru_cache(maxsize=1)
 def _recorded(lock: Path, _changed: int) -> dict[Path, tuple[str, str]]:
     """The record, which takes a while to read, as long as it does not change."""
-    stages: dict[str, Any] = read_yaml(lock).get("stages", {})
+    content = read_yaml(lock)
     try:
+        stages: dict[str, Any] = content["stages"]
         return {
             Path(o["path"]): (s, str(o.get("md5", "")))
             for s, record in stages.items()

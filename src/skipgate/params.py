@@ -1,7 +1,7 @@
 """`params.yaml` as a whole: what is in it, and that its parts refer to each other."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -93,19 +93,33 @@ def _expanded(raw: dict[str, Any]) -> Any:
             raise Problem(f"params.nets: there is no study '{study}'; {nearest(study, studies)}")
         if not isinstance(nets, dict):
             raise Problem(f"params.nets.{study}: expected keys and values, found {nets!r}")
-        settings = studies[study]
-        defaults = settings.get("defaults", {}) if isinstance(settings, dict) else {}
+        defaults = _defaults(studies[study], study)
         for name, net in nets.items():
             if name in found:
                 raise Problem(f"params.nets.{study}: the net '{name}' stands twice; rename one")
             own = net if isinstance(net, dict) else {"body": net}
+            if "study" in own:
+                raise Problem(f"params.nets.{study}.{name}.study: nets stand under their study")
             found[name] = {**defaults, **own, "study": study}
     return found
 
 
+def _defaults(settings: Any, study: str) -> dict[str, Any]:
+    """What a study gives its nets; a key that nets have not got is refused where it stands."""
+    defaults = (settings.get("defaults") or {}) if isinstance(settings, dict) else {}
+    if not isinstance(defaults, dict):
+        raise Problem(f"params.studies.{study}.defaults: expected keys and values")
+    known = {field.name for field in fields(Net)} - {"study"}
+    for key in defaults:
+        if key not in known:
+            where = f"params.studies.{study}.defaults.{key}"
+            raise Problem(f"{where}: unknown key; {nearest(str(key), known)}")
+    return defaults
+
+
 def _check_names(params: Params) -> None:
     """Names become file names and words of a command, so they are plain."""
-    for section in ("data", "recipes", "bodies", "nets", "probes", "studies"):
+    for section in ("data", "sources", "recipes", "bodies", "nets", "probes", "studies"):
         for name in getattr(params, section):
             if not isinstance(name, str) or not NAME.fullmatch(name):
                 raise Problem(
@@ -118,6 +132,8 @@ def _check_nets(params: Params) -> None:
     """References must lead somewhere, and what a net is made of must go together."""
     for name in params.data.keys() - params.sources.keys():
         raise Problem(f"params.sources: the data set '{name}' has no source; add it")
+    for name in params.sources.keys() - params.data.keys():
+        raise Problem(f"params.sources.{name}: there is no such data set; add it under data")
     for name, net in params.nets.items():
         _check_references(params, name, net)
         schedule = params.recipes[net.recipe].schedule

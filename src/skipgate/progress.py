@@ -10,9 +10,8 @@ from skipgate import paths, specs
 from skipgate.files import Problem, read_json
 from skipgate.params import Params
 from skipgate.results.by_seed import runs_of
+from skipgate.settings import History
 from skipgate.specs import Spec, told
-
-History = dict[str, list[list[float]]]
 
 
 class Bar:

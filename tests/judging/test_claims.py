@@ -111,3 +111,14 @@ def test_a_claim_that_no_net_decides_says_what_it_takes(study):
     )
     assert (outcome.answer, str(outcome)) == ("not run", "a language model")
     assert not claims.concerns("gating-needed-lm", study)
+
+
+def test_a_seed_that_could_lose_less_is_judged_by_what_it_lost(study):
+    """Rows that a seed has not got are null: it is not left out for them."""
+    for result in study.results.values():
+        part = result.parts["paths"]
+        counts = [m + c for m, c in zip(part["removed"], part["cut"], strict=True)]
+        part["errors"] = [[10.0 * n + seed for seed in range(5)] for n in counts]
+        part["errors"][-1][0] = None
+    outcome = claims.judge("paths-removed", papers.Claim("", ""), study)
+    assert all(len(part.margins) == 5 for part in outcome.parts)

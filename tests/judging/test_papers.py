@@ -91,6 +91,10 @@ def test_numbers_and_their_deviations(loaded):
         ),
         (lambda p: p["tables"]["mnist-mean-k"].update(margin=0), "needs a margin"),
         (
+            lambda p: p["tables"]["mnist-mean-k"].update(metric="test_eror"),
+            "'gated-2' has no metric 'test_eror'; did you mean 'test_error'",
+        ),
+        (
             lambda p: p["claims"].update({"strict-zero": {"says": "x", "where": "y"}}),
             "'strict-zero' stands in another paper's file too",
         ),

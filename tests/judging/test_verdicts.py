@@ -171,3 +171,20 @@ def test_a_paper_that_reports_its_best_of_five_is_not_called_different():
     made = table([Cell("a", "b", 1.60 - 1.163 * 0.1)], statistic="best", runs=5)
     gap = distance(made, made.cells[0], Estimate(1.60, 0, 0.1, 5), Spread(0.1, 20))
     assert gap.size == pytest.approx(0, abs=1e-3)
+
+
+def test_the_best_of_five_is_the_largest_where_more_is_better():
+    made = table([Cell("a", "b", 1.60 + 1.163 * 0.1)], statistic="best", runs=5)
+    spread = Spread(0.1, 20)
+    gap = distance(made, made.cells[0], Estimate(1.60, 0, 0.1, 5), spread, lower_is_better=False)
+    assert gap.size == pytest.approx(0, abs=1e-3)
+
+
+def test_the_seeds_that_would_decide_come_with_the_command():
+    made = table([Cell("a", "b", 1.60)], margin=0.22)
+    (verdict,) = judged(made, [Estimate(1.62, 0, 0.12, 2)])
+    assert verdict.word == "inconclusive"
+    assert (
+        f"set `seeds: {verdict.gap.seeds}` on the net's line and run `dvc repro probe@x`"
+        in verdict.reason
+    )

@@ -34,6 +34,8 @@ def replace(file, pattern, new):
         "stages:\n  a:\n    outs:\n    - pa",
         "stages:\n  a:\n    outs:\n    - hash: md5",
         "stages:\n  a",
+        "",
+        "schema: '2.0'",
     ],
 )
 def test_a_lock_that_is_being_written_is_named(tmp_path, monkeypatch, cut):

@@ -91,6 +91,30 @@ def test_a_net_without_some_probes_or_without_a_training_is_ordinary(project):
     assert line["claims"]["gresnet gated-beats-residual-mnist"]["why"] == "waits for `residual-2`"
 
 
+def test_a_net_that_is_not_probed_for_a_number_says_so_and_silences_no_other(project):
+    """Without its gates gated-2 has no mean k; claims on deeper networks do not wait for it."""
+    spec = paths.probe_spec_file("gated-2")
+    edit(spec, lambda value: value["digests"].pop("gates"))
+    _, line = rendered(project)
+    whole = json.loads((ROOT / "reports" / "verdicts" / "digits.json").read_text())
+    changed = {n for n, told in line["claims"].items() if told != whole["claims"][n]}
+    assert changed == {"gresnet k-falls-with-depth"}
+    assert line["cells"]["gresnet mnist-mean-k, d = 2, mean k, gated-2"]["word"] == "not run"
+
+
+def test_seeds_that_are_not_there_yet_are_named(project):
+    edit(paths.spec_file("gated-10"), lambda value: value.update(seeds=6))
+    result = store.load(project, "digits").results["gated-10"]
+    assert result.missing["train"] == "seed 5 not run yet; run: dvc repro probe@gated-10"
+    assert result.has("run", "speed")
+
+
+def test_numbers_frozen_by_another_measure_are_refused(project):
+    edit("frozen/digits.json", lambda value: value.update(metric="test_perplexity"))
+    with pytest.raises(Problem, match="has test_perplexity, and the study is judged by test_error"):
+        frozen.compare(store.load(project, "digits"))
+
+
 def test_a_truncated_result_is_refused_with_the_remedy(project):
     file = Path("results/digits/gated-2/probes/lesion.json")
     file.write_text(file.read_text()[:100])

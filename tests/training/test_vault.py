@@ -1,3 +1,4 @@
+import dataclasses
 import multiprocessing
 import os
 import signal
@@ -51,7 +52,7 @@ def test_what_a_killed_writer_left_goes_with_the_next(tmp_path):
 
 
 def spec(seeds=6, stack=5):
-    return Spec("x", "digits", "digits", toy_settings(), 1, "d", seeds, stack)
+    return Spec("x", "digits", "digits", toy_settings(), 1, "a-digest", seeds, stack)
 
 
 def test_seeds_are_cut_at_multiples_of_the_stack():
@@ -66,7 +67,7 @@ def test_each_seed_has_an_entry_and_seeds_cut_together_share_a_lock():
     assert piece_of(made, (0, 1)) == piece_of(made, (4,)) != piece_of(made, (5,))
 
 
-def test_dropping_removes_entries_and_checkpoints_of_these_seeds_alone(tmp_path):
+def test_dropping_removes_all_of_a_net_and_nothing_of_another(tmp_path):
     vault = Vault(tmp_path)
     made = spec()
     for seed in range(6):
@@ -74,9 +75,14 @@ def test_dropping_removes_entries_and_checkpoints_of_these_seeds_alone(tmp_path)
     checkpoint = vault.checkpoint(piece_of(made, (5,)))
     checkpoint.parent.mkdir()
     checkpoint.touch()
-    vault.drop(made, [5])
-    assert vault.missing(made, range(6)) == [5]
+    other = dataclasses.replace(made, digest="another")
+    vault.put(key_of(other, 0), FILES)
+    vault.put(f"lesion-{made.digest}-x", FILES)
+    vault.drop(made)
+    assert vault.missing(made, range(6)) == list(range(6))
+    assert vault.find(f"lesion-{made.digest}-x") is None
     assert not checkpoint.exists()
+    assert vault.missing(other, [0]) == []
 
 
 def hold(root: Path, taken) -> None:

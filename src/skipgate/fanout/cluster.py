@@ -19,7 +19,8 @@ from skipgate.data.fetching import fetch
 from skipgate.fanout.board import Board
 from skipgate.fanout.plan import Task
 from skipgate.files import Problem
-from skipgate.progress import History, latest
+from skipgate.progress import latest
+from skipgate.settings import History
 from skipgate.training.job import obtain
 from skipgate.training.vault import MANIFEST, Vault, key_of
 

@@ -86,7 +86,7 @@ def waiting(params: Params, study: str, vault: Vault) -> list[Task]:
 
 def _tasks(params: Params, net: str, vault: Vault) -> list[Task]:
     spec = specs.load(net)
-    missing = harvest.missing(harvest.at_hand(spec), vault)
+    missing = harvest.missing(harvest.at_hand(spec, vault), vault)
     per_seed = _seconds(spec) / spec.seeds
     source = params.sources[spec.dataset]
     return [

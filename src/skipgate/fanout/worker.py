@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from skipgate import paths, specs
 from skipgate.files import Problem
-from skipgate.progress import History, latest
+from skipgate.progress import latest
+from skipgate.settings import History
 from skipgate.training.job import obtain
 from skipgate.training.vault import Vault
 

@@ -7,7 +7,7 @@ from typing import Any
 from scipy import stats
 
 from skipgate import paths
-from skipgate.files import read_json
+from skipgate.files import Problem, read_json
 from skipgate.judging.statistics import Estimate, estimate, pooled_deviation
 from skipgate.results.store import StudyResults
 
@@ -75,6 +75,7 @@ def _mean(value: float | None) -> str:
 def compare(study: StudyResults) -> list[Comparison]:
     """Two-sided t tests of each frozen net, sharing one level over the study (Bonferroni)."""
     frozen = load(study.name)
+    _check_metric(study)
     comparisons = []
     for net, numbers in frozen.items():
         old = Estimate(numbers["mean"], math.nan, numbers["deviation"], int(numbers["count"]))
@@ -87,3 +88,14 @@ def compare(study: StudyResults) -> list[Comparison]:
         visible = float(stats.t.isf(LEVEL / len(frozen) / 2, freedom)) * spread * scale
         comparisons.append(Comparison(net, old, new, visible))
     return comparisons
+
+
+def _check_metric(study: StudyResults) -> None:
+    """Numbers of another measure say nothing about these."""
+    file = paths.frozen_file(study.name)
+    remedy = f"run: make freeze STUDY={study.name}"
+    known = read_json(file, remedy).get("metric") if file.exists() else None
+    if known not in (None, study.measure.key):
+        raise Problem(
+            f"{file} has {known}, and the study is judged by {study.measure.key}; {remedy}"
+        )

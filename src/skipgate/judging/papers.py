@@ -12,6 +12,7 @@ from skipgate import paths
 from skipgate.files import Problem, read_yaml
 from skipgate.params import Params
 from skipgate.reader import between, nearest, positive, read
+from skipgate.settings import MEAN_GATE
 
 NO_NET = ("exact", "none")
 """Metrics that no net has: a quantity of the `theory` study, or nothing yet."""
@@ -101,10 +102,7 @@ def load(params: Params, folder: Path = paths.PAPERS) -> dict[str, Paper]:
         paper: Paper = read(Paper, read_yaml(file), file.stem)
         for name, cell in cells(paper):
             for net in cell.nets:
-                if net not in params.nets:
-                    raise Problem(
-                        f"{file}: {name} names the net '{net}'; {nearest(net, params.nets)}"
-                    )
+                _check_net(params, f"{file}: {name}", net, paper.tables[name].metric)
         for other in found.values():
             for claim in paper.claims.keys() & other.claims.keys():
                 raise Problem(
@@ -112,6 +110,15 @@ def load(params: Params, folder: Path = paths.PAPERS) -> dict[str, Paper]:
                 )
         found[file.stem] = paper
     return found
+
+
+def _check_net(params: Params, where: str, net: str, metric: str) -> None:
+    """A net that reproduces a number exists, and has the metric that the number is one of."""
+    if net not in params.nets:
+        raise Problem(f"{where} names the net '{net}'; {nearest(net, params.nets)}")
+    known = (params.measure_of(params.nets[net].study).key, MEAN_GATE.name)
+    if metric not in known:
+        raise Problem(f"{where}: '{net}' has no metric '{metric}'; {nearest(metric, known)}")
 
 
 def cells(paper: Paper) -> Iterator[tuple[str, Cell]]:

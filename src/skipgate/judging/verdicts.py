@@ -79,14 +79,17 @@ class Verdict:
     gap: Gap | None = None
 
 
-def distance(table: Table, cell: Cell, ours: Estimate, spread: Spread) -> Gap:
+def distance(
+    table: Table, cell: Cell, ours: Estimate, spread: Spread, *, lower_is_better: bool = True
+) -> Gap:
     """The distance of one cell.
 
     The paper's number is taken for a draw of its statistic from our spread.
     """
     shift, share = draw_moments(table.statistic, table.runs)
     drawn = share * (cell.deviation or spread.deviation) ** 2 + table.rounding**2 / 12
-    size = ours.mean + shift * spread.deviation - cell.value
+    # The best of several draws is the smallest, or the largest where more is better.
+    size = ours.mean + (shift if lower_is_better else -shift) * spread.deviation - cell.value
 
     def error(seeds: int) -> float:
         return math.sqrt(spread.deviation**2 / seeds + drawn)
@@ -149,7 +152,7 @@ def _numbers(table: Table, study: StudyResults, net: str, rule: Rule) -> list[fl
     try:
         return result.metric(table.metric, rule)
     except Waiting:
-        return study.lacking()[net]
+        return study.lacking().get(net, f"the net is not probed for its {table.metric}")
 
 
 def _tested(
@@ -159,12 +162,13 @@ def _tested(
     scales = [measure.deviation(ours.mean, table.images) for ours in estimates]
     found = spreads(estimates, scales, scales_are_prior=measure.is_known)
     gaps = [
-        distance(table, cell, ours, spread)
+        distance(table, cell, ours, spread, lower_is_better=measure.lower_is_better)
         for (cell, _, ours), spread in zip(cells, found, strict=True)
     ]
     verdicts = []
     for (cell, net, ours), gap, (word, chance) in zip(cells, gaps, words(table, gaps), strict=True):
-        verdicts.append(Verdict(cell, net, ours, word, _reason(table, gap, word, chance), gap))
+        reason = _reason(table, gap, word, chance) + _advice(net, gap, word)
+        verdicts.append(Verdict(cell, net, ours, word, reason, gap))
     return verdicts
 
 
@@ -172,8 +176,13 @@ def _reason(table: Table, gap: Gap, word: Word, chance: float) -> str:
     text = f"{gap.size:+.2f} {table.unit}, p = {chance:.2g}; could have seen {gap.visible:.2f}"
     if word != "inconclusive":
         return text
-    if gap.seeds is None:
-        enough = "no number of seeds: the paper's own draw is too uncertain"
-    else:
-        enough = f"{gap.seeds} seeds: set `seeds: {gap.seeds}` on the net's line and `make repro`"
+    never = "no number of seeds: the paper's own draw is too uncertain"
+    enough = never if gap.seeds is None else f"{gap.seeds} seeds"
     return f"{text}; a margin of {table.margin:g} would take {enough}"
+
+
+def _advice(net: str, gap: Gap, word: Word) -> str:
+    """How to get the seeds that would decide."""
+    if word != "inconclusive" or gap.seeds is None:
+        return ""
+    return f": set `seeds: {gap.seeds}` on the net's line and run `dvc repro probe@{net}`"

@@ -25,7 +25,10 @@ class Output:
 
 
 class StatefulHead(nn.Module):
-    """A head that carries a state from batch to batch: `forward(h, state)` gives both."""
+    """A head that carries a state from batch to batch: `forward(h, state)` gives both.
+
+    The state that it gives must be detached: the graph behind it is gone with its batch.
+    """
 
 
 @dataclass(frozen=True)

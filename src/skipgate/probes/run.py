@@ -4,6 +4,7 @@ A seed's result is taken from the files of an earlier run, as long as `dvc.lock`
 has edited them and they are of the same code and weights; from the vault; or else it is made now.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -45,9 +46,10 @@ class Probing:
         self.probes = probes
         self.kinds = tuple(probes.digests)
         model = paths.model_file(spec.study, spec.net)
-        self._weights = unpack(model, spec.digest, f"run: dvc repro train@{spec.net}")
+        remedy = f"run: make again NET={spec.net}"
+        self._weights = unpack(model, spec.digest, remedy) if model.exists() else {}
         self._prints = {seed: fingerprint(weights) for seed, weights in self._weights.items()}
-        self._networks: dict[tuple[int, ...], Network] = {}
+        self._network = functools.lru_cache(maxsize=1)(self._built)
         self._vault = Vault(paths.vault_folder())
         folder = paths.result_file(spec.study, spec.net, "lesion").parent
         self._trusted = lockfile.is_as_written(folder)
@@ -58,6 +60,9 @@ class Probing:
         if LAYOUTS[kind].together:
             return self._together(kind, wanted)
         found = {s: part for s, part in self._recorded(kind).items() if s in wanted}
+        for seed, part in found.items():
+            if seed not in self._weights:  # nobody could make it again: it must outlive a kill
+                self._keep(kind, [seed], part)
         missing = [seed for seed in wanted if seed not in found]
         for seeds in pieces(missing, self.spec.stack):
             found |= self._from_vault(kind, seeds) or self._made(kind, seeds)
@@ -91,34 +96,36 @@ class Probing:
                 return content
         at_hand = [seed for seed in wanted if seed in self._weights]
         self._check(at_hand or wanted)
-        entry = self._vault.find(self._key(kind, at_hand))
-        if entry is not None:
-            kept: Content = read_json(entry / FILE, "it is made again")
-            return kept
-        made = self._probed(kind, at_hand)
-        self._vault.put(self._key(kind, at_hand), {FILE: json_bytes(made)})
-        return made
+        first = next(pieces(at_hand, self.spec.stack))  # more would not fit side by side
+        kept = self._kept(kind, first)
+        return kept or self._keep(kind, first, self._probed(kind, first))
 
     def _from_vault(self, kind: str, seeds: Sequence[int]) -> dict[int, Content] | None:
         """What an interrupted run has found in these seeds."""
-        self._check(seeds)
-        entries = {seed: self._vault.find(self._key(kind, [seed])) for seed in seeds}
-        if None in entries.values():
-            return None
-        return {s: read_json(entry / FILE, "delete it") for s, entry in entries.items() if entry}
+        found = {seed: self._kept(kind, [seed]) for seed in seeds}
+        parts = {seed: part for seed, part in found.items() if part is not None}
+        return parts if len(parts) == len(seeds) else None
 
     def _made(self, kind: str, seeds: Sequence[int]) -> dict[int, Content]:
         """Probe these seeds side by side, and keep what was found in each."""
+        self._check(seeds)
         parts = split(kind, self._probed(kind, seeds))
-        for seed, part in parts.items():
-            self._vault.put(self._key(kind, [seed]), {FILE: json_bytes(part)})
-        return parts
+        return {seed: self._keep(kind, [seed], part) for seed, part in parts.items()}
+
+    def _keep(self, kind: str, seeds: Sequence[int], content: Content) -> Content:
+        self._vault.put(self._key(kind, seeds), {FILE: json_bytes(content)})
+        return content
+
+    def _kept(self, kind: str, seeds: Sequence[int]) -> Content | None:
+        """What the vault has, under this net's own name."""
+        entry = self._vault.find(self._key(kind, seeds))
+        if entry is None:
+            return None
+        return {**read_json(entry / FILE, "it is made again"), "net": self.spec.net}
 
     def _probed(self, kind: str, seeds: Sequence[int]) -> Content:
         settings = self.probes.settings
-        if tuple(seeds) not in self._networks:
-            self._networks[tuple(seeds)] = network_of(self.spec, self._weights, seeds)
-        network = self._networks[tuple(seeds)]
+        network = self._network(tuple(seeds))
         examples = self._examples.test.first(settings.images_for(kind))
         batch = self.spec.settings.recipe.evaluation_batch
         task = task_of(self.spec.settings.data)
@@ -133,6 +140,9 @@ class Probing:
             **found,
         }
 
+    def _built(self, seeds: tuple[int, ...]) -> Network:
+        return network_of(self.spec, self._weights, seeds)
+
     @cached_property
     def _examples(self) -> Split:
         settings = self.spec.settings
@@ -140,13 +150,17 @@ class Probing:
         return task_of(settings.data).load(folder, settings.recipe, prepare(settings.recipe))
 
     def _key(self, kind: str, seeds: Sequence[int]) -> str:
-        prints = digest_of([self._prints[seed] for seed in seeds])
-        return f"{kind}-{self.probes.digests[kind]}-{prints}"
+        """By code, settings and weights; without weights at hand, by the seeds."""
+        weights = digest_of([self._prints.get(seed, f"seed {seed}") for seed in seeds])
+        return f"{kind}-{self.spec.digest}-{self.probes.digests[kind]}-{weights}"
 
     def _check(self, seeds: Sequence[int]) -> None:
         without = [str(seed) for seed in seeds if seed not in self._weights]
         if without:
+            folder = paths.result_file(self.spec.study, self.spec.net, "lesion").parent
             raise Problem(
                 f"{self.spec.net}: the weights of seed {', '.join(without)} are not at hand, and "
-                f"their results are not of the present code; run: make again NET={self.spec.net}"
+                f"{folder} has no result of the present code for them that dvc.lock records; "
+                f"restore it with: git checkout -- {folder}, or run: make again "
+                f"NET={self.spec.net}"
             )

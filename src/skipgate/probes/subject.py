@@ -36,7 +36,7 @@ class Subject:
 
     @property
     def names(self) -> Sequence[int]:
-        """The seeds of the replicas: a probe that draws for a seed draws the same in any stack."""
+        """The seeds of the replicas, by whose numbers a probe draws for them."""
         return self.seeds or range(self.network.replicas)
 
     def batches(self) -> Iterator[Batch]:

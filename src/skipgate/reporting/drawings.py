@@ -9,7 +9,6 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
-from skipgate.judging.claims.nets import has_learnt
 from skipgate.results.names import ONE_PATH, family
 from skipgate.results.store import Result
 from skipgate.settings import Measure
@@ -46,11 +45,12 @@ def _band(
     panel.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
-def _curve(metric: str) -> Draw:
+def _curve(metric: str, *, logarithmic: bool) -> Draw:
     def draw(panel: Axes, result: Result, colour: str) -> None:
         columns = np.array(result.curve(metric), dtype=float).T
         _band(panel, range(1, len(columns) + 1), columns, colour)
-        if np.any(columns > 0):  # where every seed has diverged there is nothing to scale
+        # Where every seed has diverged there is nothing to scale.
+        if logarithmic and np.any(columns > 0):
             panel.set_yscale("log")
             panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             panel.yaxis.set_major_formatter(FormatStrFormatter("%g"))
@@ -171,7 +171,7 @@ def _has_gates(result: Result) -> bool:
 def _has_estimates(result: Result) -> bool:
     """Without shortcuts nothing carries an estimate, and the numbers dwarf those of estimates."""
     carried = family(result.spec) not in ONE_PATH
-    return carried and has_learnt(result) and len(result.part("estimation")["mean"]) > 1
+    return carried and result.has_learnt and len(result.part("estimation")["mean"]) > 1
 
 
 def _has_paths(result: Result) -> bool:
@@ -214,14 +214,18 @@ def _of_training(measure: Measure) -> dict[str, Drawing]:
     label = measure.label.capitalize()
     return {
         "training": Drawing(
-            _curve("train_loss"),
+            _curve("train_loss", logarithmic=True),
             "epoch",
             "training loss",
             f"Training loss by epoch ({BAND}).",
             ("train",),
         ),
         measure.name: Drawing(
-            _curve(measure.key), "epoch", measure.axis, f"{label} by epoch ({BAND}).", ("train",)
+            _curve(measure.key, logarithmic=measure.logarithmic),
+            "epoch",
+            measure.axis,
+            f"{label} by epoch ({BAND}).",
+            ("train",),
         ),
     }
 
@@ -274,10 +278,12 @@ def _of_pruning(measure: Measure) -> dict[str, Drawing]:
 
 
 def _of_estimates(measure: Measure) -> dict[str, Drawing]:
-    failed = (
-        f"{measure.label} of {measure.failed:g}{measure.unit} or worse; guessing gives "
-        f"{measure.guessing:g}{measure.unit}"
-    )
+    told = []
+    if measure.failed is not None:
+        told.append(f"{measure.label} of {measure.failed:g}{measure.unit} or worse")
+    if not math.isnan(measure.guessing):
+        told.append(f"guessing gives {measure.guessing:g}{measure.unit}")
+    failed = f" ({'; '.join(told)})" if told else ""
     return {
         "estimation": Drawing(
             _estimation,
@@ -287,7 +293,7 @@ def _of_estimates(measure: Measure) -> dict[str, Drawing]:
             "over test examples, then averaged over units, as a share of the spread of the last "
             "output. Solid: standard deviation (mean over seeds, band from smallest to largest); "
             "dotted: mean error. Left out are networks without shortcuts, of a single block, or "
-            f"that have failed to train ({failed}).",
+            f"that have failed to train{failed}.",
             ("train", "estimation"),
             _has_estimates,
         ),

@@ -22,8 +22,8 @@ ABOUT_PROBES = (
 ABOUT_SPEED = (
     "One example and one seed after removing the blocks with the smallest gates, or responses "
     "where all gates are equal: the papers' faster predictions. Times are the probing machine's, "
-    "on one thread, with all seeds in one stack. All seeds lose the same blocks here, chosen by "
-    "the mean over seeds; above each loses its own."
+    "on one thread, with the seeds that were measured side by side. All of them lose the same "
+    "blocks here, chosen by the mean over seeds; above each loses its own."
 )
 ABOUT_PATHS = (
     "{measure}, mean over seeds and random draws of places, after blocks became their shortcuts, "

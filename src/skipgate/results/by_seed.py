@@ -42,10 +42,15 @@ def join(kind: str, parts: Mapping[int, Content]) -> Content:
 
 def only(kind: str, content: Content, seeds: list[int]) -> Content:
     """The result of these seeds; one that was measured on all together stays as it is."""
-    if content["seeds"] == seeds or (kind in LAYOUTS and LAYOUTS[kind].together):
+    if content["seeds"] == seeds or is_together(kind):
         return content
     parts = split(kind, content)
     return join(kind, {seed: parts[seed] for seed in seeds})
+
+
+def is_together(kind: str) -> bool:
+    """Whether a probe is measured on several seeds at once, and says on which."""
+    return kind in LAYOUTS and LAYOUTS[kind].together
 
 
 def runs_of(content: Content, seeds: list[int]) -> list[Content]:

@@ -1,15 +1,15 @@
 """Results on disk, which are the truth; everything else is a view of them."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from skipgate import paths, specs
 from skipgate.files import Problem, read_json
 from skipgate.params import Params
 from skipgate.reader import nearest
-from skipgate.results.by_seed import only, runs_of
-from skipgate.settings import LAYOUTS, Measure
+from skipgate.results.by_seed import is_together, only, runs_of
+from skipgate.settings import Measure
 
 Rule = Literal["last", "best"]
 """Which epoch a number is read at; the papers name none."""
@@ -56,6 +56,12 @@ class Result:
         """How long its training took in all."""
         return float(sum(run["seconds"] for run in self.runs))
 
+    @property
+    def has_learnt(self) -> bool:
+        """Whether the net does better, on average, than one that fails to train."""
+        numbers = [value for value in self.score() if value is not None]
+        return bool(numbers) and self.measure.has_learnt(sum(numbers) / len(numbers))
+
     def last(self, metric: str) -> list[float | None]:
         """A training metric at the last epoch, per seed; a diverged seed has none."""
         diverged = self.part("train")["diverged"]
@@ -66,11 +72,10 @@ class Result:
         ]
 
     def best(self, metric: str) -> list[float | None]:
-        """A training metric at its best epoch, per seed."""
-        return [
-            self.measure.best(value for value in column if value is not None)
-            for column in self.curve(metric)
-        ]
+        """A training metric at its best epoch, per seed; of a loss, the smallest is."""
+        best = self.measure.best if metric == self.measure.key else partial(min, default=None)
+        columns = self.curve(metric)
+        return [best(value for value in column if value is not None) for column in columns]
 
     def curve(self, metric: str) -> Columns:
         """A training metric by seed and epoch; null after a seed's last epoch."""
@@ -144,29 +149,31 @@ def load(params: Params, study: str) -> StudyResults:
 def _result(spec: specs.Spec) -> Result:
     """The parts whose digests match the specs and that have all the net's seeds."""
     digests = specs.load_probing(spec.net).digests
+    wanted = list(range(spec.seeds))
     parts: dict[str, dict[str, Any]] = {}
-    without = []
+    stale = []
+    lacking: dict[str, list[int]] = {}
     for kind in ("train", "run", *digests):
         content = read_part(spec, kind)
         if content is None or not _is_current(content, spec, digests.get(kind)):
-            without.append(kind)
-        elif kind == "run":
-            parts[kind] = content
-        elif not set(range(spec.seeds)) <= set(content["seeds"]) and not _together(kind):
-            without.append(kind)
+            stale.append(kind)
+            continue
+        seeds = content.get("seeds", wanted)
+        absent = [seed for seed in wanted if seed not in seeds]
+        if absent and not is_together(kind):
+            lacking[kind] = absent
         else:
-            parts[kind] = only(kind, content, list(range(spec.seeds)))
-    remedy = f"no {_either(without)} result of the present code; run: dvc repro probe@{spec.net}"
-    return Result(spec, parts, dict.fromkeys(without, remedy))
+            parts[kind] = content if kind == "run" else only(kind, content, wanted)
+    return Result(spec, parts, _reasons(spec, stale, lacking))
 
 
-def _together(kind: str) -> bool:
-    """Whether a probe is measured on several seeds at once, and says on which."""
-    return kind in LAYOUTS and LAYOUTS[kind].together
-
-
-def _either(kinds: Iterable[str]) -> str:
-    return " or ".join(kinds)
+def _reasons(spec: specs.Spec, stale: list[str], lacking: dict[str, list[int]]) -> dict[str, str]:
+    remedy = f"run: dvc repro probe@{spec.net}"
+    kinds = " or ".join(stale)
+    found = dict.fromkeys(stale, f"no {kinds} result of the present code; {remedy}")
+    for kind, seeds in lacking.items():
+        found[kind] = f"{specs.told(seeds)} not run yet; {remedy}"
+    return found
 
 
 def _is_current(content: dict[str, Any], spec: specs.Spec, probe_digest: str | None) -> bool:

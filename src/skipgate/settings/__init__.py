@@ -17,7 +17,7 @@ from skipgate.settings.probing import (
     Shuffling,
 )
 from skipgate.settings.recipes import Augment, Decay, Nadam, Pixels, Recipe, Sgd
-from skipgate.settings.schedules import ConstantRate, Fractions, Moment, Schedule, Steps
+from skipgate.settings.schedules import ConstantRate, Fractions, History, Moment, Schedule, Steps
 from skipgate.settings.task import Source, TaskSettings
 from skipgate.settings.tasks.classify import Classify
 
@@ -34,6 +34,7 @@ __all__ = [
     "Fleuret",
     "Fractions",
     "GateChoice",
+    "History",
     "Init",
     "Layout",
     "Measure",

@@ -5,7 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from skipgate.settings.probing import LAYOUTS
+
 Law = Literal["binomial", "proportional"]
+RESERVED = ("loss", "training", "rules", *LAYOUTS)
+"""Names of curves and figures that every study has."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +25,18 @@ class Measure:
     """The unit of a difference between two values."""
     guessing: float = math.nan
     """What a network gets that has learnt nothing."""
-    failed: float = math.inf
-    """A network at or beyond this level has not learnt."""
+    failed: float | None = None
+    """A network at or beyond this level has not learnt; None where that is not known."""
     bounds: tuple[float, float] = (-math.inf, math.inf)
     """Values that are possible at all."""
     law: Law = "proportional"
     """How the spread between seeds follows from the level."""
+    logarithmic: bool = False
+    """Whether values are positive and best seen on a logarithmic axis."""
+
+    def __post_init__(self) -> None:
+        if self.name in RESERVED:
+            raise ValueError(f"a measure cannot be called {self.name!r}: a curve or figure is")
 
     @property
     def key(self) -> str:
@@ -58,6 +68,8 @@ class Measure:
 
     def has_learnt(self, value: float) -> bool:
         """Whether a network at this level does better than one that fails to train."""
+        if self.failed is None:
+            return True
         return value < self.failed if self.lower_is_better else value > self.failed
 
     def deviation(self, level: float, examples: int) -> float:
@@ -83,6 +95,7 @@ def error_rate(classes: int) -> Measure:
         failed=50.0,
         bounds=(0.0, 100.0),
         law="binomial",
+        logarithmic=True,
     )
 
 

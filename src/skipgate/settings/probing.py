@@ -105,6 +105,8 @@ class Probes:
     paths: PathSampling = field(default_factory=PathSampling)
 
     def __post_init__(self) -> None:
+        if not self.kinds:
+            raise ValueError("kinds is empty: name the probes that a net gets")
         for kind in self.kinds:
             if kind not in LAYOUTS:
                 raise ValueError(f"there is no probe {kind!r}; {nearest(kind, LAYOUTS)}")

@@ -1,14 +1,13 @@
 """Learning rates. A schedule is asked at a moment of a training, and may end it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from skipgate.reader import between, positive
 
-History = Mapping[str, Sequence[Sequence[float]]]
-"""A metric's values as [epoch][seed]."""
+History = dict[str, list[list[float]]]
+"""A metric's values as [epoch][seed]; a loss that is NaN is kept as such."""
 
 
 @dataclass(frozen=True)

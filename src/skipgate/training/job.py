@@ -17,11 +17,12 @@ from skipgate.nets.network import Network
 from skipgate.nets.weights import from_list, to_list
 from skipgate.provenance import provenance
 from skipgate.results.by_seed import split as split_by_seed
+from skipgate.settings import History
 from skipgate.specs import Spec, pieces
 from skipgate.tasks import task_of
 from skipgate.training import checkpoints
 from skipgate.training.device import prepare
-from skipgate.training.loop import History, State, begin, build_for, fit
+from skipgate.training.loop import State, begin, build_for, fit
 from skipgate.training.nadam import Nadam
 from skipgate.training.vault import MODEL, RESULT, RUN, Vault, key_of, piece_of
 
@@ -39,7 +40,7 @@ def obtain(spec: Spec, seeds: Sequence[int], data: Path, vault: Vault, watch: Wa
                 chosen = _begun(checkpoint, missing) or missing
                 for seed, files in train(spec, chosen, data, checkpoint, watch).items():
                     vault.put(key_of(spec, seed), files)
-                checkpoint.unlink(missing_ok=True)
+            checkpoint.unlink(missing_ok=True)
 
 
 def _begun(checkpoint: Path, missing: Sequence[int]) -> list[int] | None:

@@ -17,16 +17,13 @@ from skipgate.files import write_atomically
 from skipgate.nets.bodies import Plan, build
 from skipgate.nets.network import Network, Output
 from skipgate.nets.weights import from_list, initialise, to_list
-from skipgate.settings import Moment
+from skipgate.settings import History, Moment
 from skipgate.specs import Settings
 from skipgate.streams import streams
 from skipgate.tasks import task_of
 from skipgate.tasks.task import Task
 from skipgate.training import checkpoints
 from skipgate.training.stack import optimiser
-
-History = dict[str, list[list[float]]]
-"""A metric's values as [epoch][seed]; a loss that is NaN is kept as such."""
 
 
 @dataclass

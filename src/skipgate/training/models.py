@@ -35,7 +35,9 @@ def unpack(file: Path, digest: str, remedy: str) -> dict[int, bytes]:
             return {int(Path(name).stem): archive.read(name) for name in names}
     except FileNotFoundError as error:
         raise Problem(f"{file} is not there; {remedy}") from error
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as error:
+    except KeyError as error:
+        raise Problem(f"{file} was written by an earlier version; {remedy}") from error
+    except (zipfile.BadZipFile, ValueError, EOFError) as error:
         raise Problem(f"{file} is damaged or cut short; {remedy}") from error
 
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,7 +67,10 @@ class Vault:
         return [seed for seed in seeds if self.find(key_of(spec, seed)) is None]
 
     def put(self, key: str, files: Mapping[str, bytes]) -> Path:
-        """Keep something; if another was faster, its entry stays."""
+        """Keep something; if it is there already, that stays."""
+        found = self.find(key)
+        if found is not None:
+            return found
         self.root.mkdir(parents=True, exist_ok=True)
         for left in self.root.glob(f".new-{key}-*"):  # by one that was killed while it wrote
             shutil.rmtree(left, ignore_errors=True)
@@ -79,19 +82,18 @@ class Vault:
                 folder / MANIFEST, {name: sha256(content) for name, content in files.items()}
             )
             folder.chmod(0o755)  # mkdtemp makes folders private
-            if self.find(key) is None:
+            with suppress(OSError):  # another was faster
                 os.rename(folder, self.root / key)  # noqa: PTH104
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return self.root / key
 
-    def drop(self, spec: Spec, seeds: Sequence[int]) -> None:
-        """Remove trainings of a net, finished or not."""
-        for seed in seeds:
-            piece = piece_of(spec, [seed])
-            with self.lock(piece):
-                shutil.rmtree(self.root / key_of(spec, seed), ignore_errors=True)
-                self.checkpoint(piece).unlink(missing_ok=True)
+    def drop(self, spec: Spec) -> None:
+        """Remove all that is kept of a net: trainings, finished or not, and what probes found."""
+        for entry in self.root.glob(f"*{spec.digest}*"):
+            shutil.rmtree(entry, ignore_errors=True)
+        for file in self.root.glob(f"checkpoints/{spec.digest}-*.pt"):
+            file.unlink(missing_ok=True)
 
     def checkpoint(self, piece: str) -> Path:
         """Where a training under way keeps its state."""

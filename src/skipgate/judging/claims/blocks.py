@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from skipgate.judging.claims.nets import MILD, Found, deepest, each_with_shortcuts
+from skipgate.judging.claims.nets import MILD, Found, deepest, each_with_shortcuts, failed_at
 from skipgate.judging.evidence import Part, above, paired
 from skipgate.results.store import Result, StudyResults
 
@@ -39,7 +39,7 @@ def lesion_kills_plain(study: StudyResults) -> Found:
     if result is None:
         return None
     least = np.array(result.part("lesion")["without"], dtype=float).min(0).tolist()
-    failed = result.measure.failed
+    failed = failed_at(result.measure)
     name = f"least harmful block, error above {failed:g}%"
     return [above(name, least, failed, result.measure.points)], [result]
 

@@ -7,7 +7,17 @@ import itertools
 
 import numpy as np
 
-from skipgate.judging.claims.nets import MILD, Found, by_depth, deepest, flat, pairs, slope
+from skipgate.judging.claims.nets import (
+    MILD,
+    Found,
+    blocks_of,
+    by_depth,
+    deepest,
+    failed_at,
+    flat,
+    pairs,
+    slope,
+)
 from skipgate.judging.evidence import Part, above, paired
 from skipgate.judging.statistics import difference
 from skipgate.results.store import Result, StudyResults
@@ -39,7 +49,7 @@ def gain_grows(study: StudyResults) -> Found:
 def classical_fails(study: StudyResults) -> Found:
     """Plain networks of 50 layers and more do not learn."""
     deep = {depth: result for depth, result in by_depth(study, "plain").items() if depth >= 50}
-    failed = study.measure.failed
+    failed = failed_at(study.measure)
     parts = [
         above(f"d = {d}, error above {failed:g}%", r.score(), failed, study.measure.points)
         for d, r in deep.items()
@@ -92,7 +102,7 @@ def half_removed(study: StudyResults) -> Found:
 
 def residual_breaks_early(study: StudyResults) -> Found:
     """Residual networks lose more, and early."""
-    found = [pair for pair in pairs(study).values() if len(pair[0].part("gates")["T"]) >= 5]
+    found = [pair for pair in pairs(study).values() if blocks_of(pair[0]) >= 5]
     if not found:
         return None
     residual, gated = found[-1]

@@ -1,13 +1,15 @@
 """The nets that claims speak of, and small arithmetic per seed."""
 
+import math
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 
 from skipgate.judging.evidence import Part
 from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults, Waiting
-from skipgate.settings import Mlp
+from skipgate.settings import Measure, Mlp
 
 Found = tuple[list[Part], list[Result]] | None
 """The margins that decide a claim, and their nets; None where the study lacks the nets."""
@@ -38,14 +40,19 @@ def result_of(study: StudyResults, net: str) -> Result:
 
 def deepest(study: StudyResults, kind: str, *, learnt: bool = False) -> Result | None:
     """The deepest network of a family with five blocks or more; `learnt` leaves out failed ones."""
-    found = [r for r in by_depth(study, kind).values() if len(r.part("gates")["T"]) >= 5]
-    return next((r for r in reversed(found) if not learnt or has_learnt(r)), None)
+    found = [r for r in by_depth(study, kind).values() if blocks_of(r) >= 5]
+    return next((r for r in reversed(found) if not learnt or r.has_learnt), None)
 
 
-def has_learnt(result: Result) -> bool:
-    """Whether a network does better than one that fails to train."""
-    numbers = [value for value in result.score() if value is not None]
-    return bool(numbers) and result.measure.has_learnt(float(np.mean(numbers)))
+def failed_at(measure: Measure) -> float:
+    """The level from which on a network has not learnt."""
+    return math.inf if measure.failed is None else measure.failed
+
+
+def blocks_of(result: Result) -> int:
+    """How many blocks a multilayer network has."""
+    body = cast(Mlp, result.spec.settings.body)
+    return body.depth // body.layers
 
 
 def each_with_shortcuts(study: StudyResults, parts: Callable[[Result], list[Part]]) -> Found:

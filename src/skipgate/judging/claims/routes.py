@@ -4,9 +4,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
-from skipgate.judging.claims.nets import Found, deepest
+from skipgate.judging.claims.nets import Found, blocks_of, deepest
 from skipgate.judging.evidence import Part, paired
 from skipgate.results.store import Result, StudyResults
 
@@ -31,14 +32,19 @@ def _rank_correlations(result: Result) -> list[Part]:
     cuts = np.array(part["cut"])
     errors = np.array(part["errors"], dtype=float)
     by_paths, by_blocks, by_cuts = (
-        [float(stats.spearmanr(by, e).statistic) for e in errors.T]
-        for by in (blocks + cuts, blocks, cuts)
+        [_rank_correlation(by, e) for e in errors.T] for by in (blocks + cuts, blocks, cuts)
     )
     above_blocks = f"{name}, rank correlation with paths above that with blocks"
     return [
         paired(above_blocks, by_paths, by_blocks, ""),
         paired(f"{name}, above that with shortcuts", by_paths, by_cuts, ""),
     ]
+
+
+def _rank_correlation(by: npt.NDArray[np.int64], errors: npt.NDArray[np.float64]) -> float:
+    """Over the networks that a seed has: one with few open blocks could not lose as many."""
+    there = np.isfinite(errors)
+    return float(stats.spearmanr(by[there], errors[there]).statistic)
 
 
 def shallow_paths(study: StudyResults) -> Found:
@@ -72,5 +78,5 @@ def _each_residual(study: StudyResults, parts: Callable[[Result], list[Part]]) -
     found = [
         result for kind in ("residual", "gated") if (result := deepest(study, kind, learnt=True))
     ]
-    found = [result for result in found if len(result.part("gates")["T"]) >= BLOCKS]
+    found = [result for result in found if blocks_of(result) >= BLOCKS]
     return ([part for result in found for part in parts(result)], found) if found else None
