@@ -9,6 +9,8 @@ import pytest
 from tests.project import NETS, Project
 from tests.test_fanout import checkpoints, wait_for
 
+pytestmark = pytest.mark.xdist_group("seeds")  # they share a study that takes a while to run
+
 
 def started(folder, epochs=6):
     made = Project(folder, epochs=epochs)
@@ -17,8 +19,23 @@ def started(folder, epochs=6):
     return made
 
 
+def committed(project):
+    project.run("git", "add", "--all")
+    names = ("-c", "user.name=a", "-c", "user.email=a@b")
+    project.run("git", *names, "commit", "--quiet", "--message", "all")
+
+
+def cloned(project, folder):
+    project.run("git", "clone", "--quiet", str(project.folder), str(folder))
+    return at(folder)
+
+
 def copied(project, folder):
     shutil.copytree(project.folder, folder, symlinks=True)
+    return at(folder)
+
+
+def at(folder):
     made = Project.__new__(Project)
     made.folder = folder
     made.environment = {}
@@ -52,10 +69,18 @@ def outcome(project):
 
 
 @pytest.fixture(scope="module")
-def grown(tmp_path_factory):
-    """Two seeds, then three, by `dvc repro`; what there was before and after."""
-    project = started(tmp_path_factory.mktemp("grown"))
+def base(tmp_path_factory):
+    """Two seeds, run and committed."""
+    project = started(tmp_path_factory.mktemp("base"))
     project.run("dvc", "repro", "report@digits")
+    committed(project)
+    return project
+
+
+@pytest.fixture(scope="module")
+def grown(base, tmp_path_factory):
+    """Two seeds, then three, by `dvc repro`; what there was before and after."""
+    project = copied(base, tmp_path_factory.mktemp("grown") / "project")
     before = (entries(project), outcome(project))
     set_seeds(project, 3)
     output = project.run("dvc", "repro", "report@digits")
@@ -90,9 +115,8 @@ def test_pages_and_mlflow_follow(grown):
     assert "8 runs written" in project.stage("sync")
 
 
-def test_processes_make_the_same_of_it(grown, tmp_path):
-    project = started(tmp_path)
-    project.run("dvc", "repro", "report@digits")
+def test_processes_make_the_same_of_it(base, grown, tmp_path):
+    project = copied(base, tmp_path / "project")
     set_seeds(project, 3)
     said = project.fanout("--dry-run").splitlines()
     assert said[0] == "digits: 2 of 2 nets to train"
@@ -112,17 +136,10 @@ def test_back_to_fewer_seeds_trains_nothing_and_gives_the_bytes_there_were(grown
     assert outcome(back) == first
 
 
-def test_where_the_weights_are_not_at_hand_one_more_seed_is_all_that_trains(grown, tmp_path):
+def test_where_the_weights_are_not_at_hand_one_more_seed_is_all_that_trains(base, grown, tmp_path):
     """A fresh clone has results and no weights: the others' results are kept as they are."""
     whole = grown[3]
-    source = started(tmp_path / "source")
-    source.run("dvc", "repro", "report@digits")
-    source.run("git", "add", "--all")
-    names = ("-c", "user.name=a", "-c", "user.email=a@b")
-    source.run("git", *names, "commit", "--quiet", "--message", "all")
-    clone = tmp_path / "clone"
-    source.run("git", "clone", "--quiet", str(source.folder), str(clone))
-    source.folder = clone
+    source = cloned(base, tmp_path / "clone")
     set_seeds(source, 3)
     output = source.run("dvc", "repro", "report@digits")
     assert "gated-2 seed 2:" in output
@@ -132,7 +149,6 @@ def test_where_the_weights_are_not_at_hand_one_more_seed_is_all_that_trains(grow
         for kind in ("lesion", "prune", "paths"):
             found = source.result(net, kind)
             assert found["seeds"] == [0, 1, 2]
-    assert "follow from each other" not in source.run("dvc", "status", "train@gated-2")
 
 
 def test_a_package_that_moved_fetches_again_and_retrains_nothing(grown, tmp_path):
@@ -153,10 +169,9 @@ def test_other_content_is_refused_until_its_hash_is_recorded(grown, tmp_path):
     assert changed.count("modified:           specs/") == 2, "every net of that data set"
 
 
-def test_an_interrupted_stage_leaves_the_results_there_were(tmp_path):
+def test_an_interrupted_stage_leaves_the_results_there_were(base, tmp_path):
     """DVC removes a stage's outputs before it runs it, unless they persist."""
-    project = started(tmp_path)
-    project.run("dvc", "repro", "report@digits")
+    project = copied(base, tmp_path / "project")
     before = outcome(project)
     project.edit_params(lambda s: s["recipes"]["digits-dense"].update(epochs=5000))
     process = project.start("dvc", "repro", "train@gated-2")
@@ -207,21 +222,11 @@ def test_an_interrupted_probing_goes_on(tmp_path):
         assert project.result_file("gated-2", kind).read_bytes() == content
 
 
-def committed(project):
-    project.run("git", "add", "--all")
-    names = ("-c", "user.name=a", "-c", "user.email=a@b")
-    project.run("git", *names, "commit", "--quiet", "--message", "all")
-
-
-def test_a_clone_keeps_what_it_cannot_make_again(tmp_path):
+def test_a_clone_keeps_what_it_cannot_make_again(base, tmp_path):
     """Results without weights outlive fewer seeds, and a kill before DVC has recorded them."""
-    source = started(tmp_path / "source", epochs=3)
-    source.run("dvc", "repro", "probe@gated-2")
-    first = source.result_file("gated-2", "train").read_bytes()
-    committed(source)
     clone = tmp_path / "clone"
-    source.run("git", "clone", "--quiet", str(source.folder), str(clone))
-    source.folder = clone
+    source = cloned(base, clone)
+    first = source.result_file("gated-2", "train").read_bytes()
     set_seeds(source, 1)
     assert "epoch" not in source.run("dvc", "repro", "probe@gated-2"), "fewer seeds train nothing"
     source.run("git", "checkout", "--quiet", ".")
