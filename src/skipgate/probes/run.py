@@ -91,8 +91,7 @@ class Probing:
         """A probe that is measured on several seeds at once, and says on which."""
         content = read_part(self.spec, kind) if self._trusted else None
         if content is not None and self._is_current(kind, content):
-            same = map(self._is_of, content["seeds"], models_of(content))
-            if all(same) and set(content["seeds"]) <= set(wanted):
+            if all(map(self._is_of, content["seeds"], models_of(content))):
                 return content
         at_hand = [seed for seed in wanted if seed in self._weights]
         self._check(at_hand or wanted)
