@@ -90,9 +90,9 @@ class Probing:
     def _together(self, kind: str, wanted: Sequence[int]) -> Content:
         """A probe that is measured on several seeds at once, and says on which."""
         content = read_part(self.spec, kind) if self._trusted else None
-        if content is not None and self._is_current(kind, content):
-            if all(map(self._is_of, content["seeds"], models_of(content))):
-                return content
+        current = content is not None and self._is_current(kind, content)
+        if content and current and all(map(self._is_of, content["seeds"], models_of(content))):
+            return content
         at_hand = [seed for seed in wanted if seed in self._weights]
         self._check(at_hand or wanted)
         first = next(pieces(at_hand, self.spec.stack))  # more would not fit side by side
