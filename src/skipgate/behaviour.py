@@ -1,9 +1,9 @@
 """What a net does, as a digest that changes exactly when the net's behaviour does.
 
-A shallow twin of the net runs a few tiny float64 steps on made-up images through the real training,
-evaluation and probing code, passing every change of the learning rate; what comes out is rounded
-and hashed. Beside it stands the structure of the full network. A rename or a comment leaves both
-alone.
+A shallow twin of the net runs a few tiny float64 steps on made-up examples through the real
+training, evaluation and probing code, at the epochs that its schedule names; what comes out is
+rounded and hashed. Beside it stands the structure of the full network. A rename or a comment leaves
+both alone.
 """
 
 import dataclasses

@@ -1,7 +1,7 @@
 """From numbers per seed to one of three words about a sentence.
 
 A claim is cut into parts, each a margin per seed that is positive where the claim is right. The
-same seed gives two nets the same order of images, so margins are differences within a seed. The
+same seed gives two nets the same order of examples, so margins are differences within a seed. The
 claim *holds* when every part's mean is above 0 at the 5% level (an intersection-union test, which
 needs no correction); it *fails* when some part's mean is below 0 at 5% divided by the number of
 parts; otherwise it is *undecided*.

@@ -19,7 +19,7 @@ from skipgate.settings import Probes
 def probe(subject: Subject, _: Probes) -> dict[str, Any]:
     """Mean and standard deviation of the error as [block][seed].
 
-    They are taken per unit over images, then averaged over units. `size` is the same standard
+    They are taken per unit over examples, then averaged over units. `size` is the same standard
     deviation of the last block's output itself, so that errors can be set against it.
     """
     network = subject.network
@@ -55,7 +55,7 @@ def _outputs(network: Network, x: Tensor) -> list[Tensor]:
 
 
 class Moments:
-    """Mean and standard deviation over images, unit by unit, of values (replica, batch, ...)."""
+    """Mean and standard deviation over examples, unit by unit, of values (replica, batch, ...)."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -16,11 +16,11 @@ LOW = 0.1
 
 
 def probe(subject: Subject, _: Probes) -> dict[str, Any]:
-    """Mean of T and of C over images and units, as [block][seed].
+    """Mean of T and of C over examples and units, as [block][seed].
 
     Where they depend on the sample they have a `spread`: `bins` as [block][bin][seed] are shares of
     all values between 0 and 1, `low` is the share of values below a tenth, and `quiet` the share of
-    units whose mean over images is. Gates that are sparse for a sample need not be so on average
+    units whose mean over examples is. Gates that are sparse for a sample need not be so on average
     (unrolled section 2, "Staying close to the inputs").
     """
     blocks = subject.network.blocks
@@ -50,37 +50,37 @@ class Watched:
     """The values of one gate so far."""
 
     replicas: int
-    images: int = 0
+    examples: int = 0
     total: Tensor | float = 0.0
     """By replica and unit."""
     bins: Tensor | float = 0.0
     low: Tensor | float = 0.0
     by_sample: bool = False
 
-    def add(self, images: int, value: Tensor | float) -> None:
+    def add(self, examples: int, value: Tensor | float) -> None:
         """Take up the values for a batch."""
         values = torch.as_tensor(value, dtype=torch.float64).cpu()
         values = values.expand(self.replicas, 1, 1) if values.ndim == 0 else values.flatten(2)
         self.by_sample = self.by_sample or values.shape[1] > 1
-        self.total = self.total + images * values.mean(1)
-        self.images += images
+        self.total = self.total + examples * values.mean(1)
+        self.examples += examples
         if self.by_sample:
             places = (values * BINS).long().clamp(0, BINS - 1)
             shares = torch.stack([(places == place).double().mean((1, 2)) for place in range(BINS)])
-            self.bins = self.bins + images * shares
-            self.low = self.low + images * (values < LOW).double().mean((1, 2))
+            self.bins = self.bins + examples * shares
+            self.low = self.low + examples * (values < LOW).double().mean((1, 2))
 
     def mean(self) -> Tensor:
-        """Over images and units, by replica."""
-        return torch.as_tensor(self.total).mean(1) / self.images
+        """Over examples and units, by replica."""
+        return torch.as_tensor(self.total).mean(1) / self.examples
 
     def spread(self) -> dict[str, Tensor] | None:
         """Shares by replica; None for a gate that is the same for all samples."""
         if not self.by_sample:
             return None
         mean = self.mean()
-        quiet = (torch.as_tensor(self.total) / self.images < LOW).double().mean(1)
-        bins, low = (torch.as_tensor(shares) / self.images for shares in (self.bins, self.low))
+        quiet = (torch.as_tensor(self.total) / self.examples < LOW).double().mean(1)
+        bins, low = (torch.as_tensor(shares) / self.examples for shares in (self.bins, self.low))
         # A seed that has failed has no shares.
         return {
             name: torch.where(mean.isfinite(), found, torch.nan)

@@ -12,7 +12,7 @@ from skipgate.settings import Probes
 
 
 def probe(subject: Subject, _: Probes) -> dict[str, Any]:
-    """Error in % of the whole network as [seed], and without each block as [block][seed]."""
+    """The measure of the whole network as [seed], and without each block as [block][seed]."""
     network = subject.network
     masks = [
         none_closed(network),

@@ -54,7 +54,7 @@ def _kinds(count: int, settings: PathSampling) -> list[tuple[int, int]]:
     return [kind for kind in numbers for _ in range(max(1, settings.draws // 8))]
 
 
-def gradient_norms(subject: Subject, open_: Tensor, images: int, draws: int) -> list[list[float]]:
+def gradient_norms(subject: Subject, open_: Tensor, examples: int, draws: int) -> list[list[float]]:
     """Mean norm of the gradient at the first block, as [length][seed].
 
     The mean is over examples and drawn paths. Each draw is an order of a seed's open blocks
@@ -62,7 +62,7 @@ def gradient_norms(subject: Subject, open_: Tensor, images: int, draws: int) -> 
     than fresh draws would. There are no paths longer than the number of open blocks.
     """
     network = subject.network
-    x, y = next(Subject(network, subject.examples.first(images), images).batches())
+    x, y = next(Subject(network, subject.examples.first(examples), examples).batches())
     with evaluating(network), torch.enable_grad():
         taps, g = _taps(subject, x, y)
     longest = open_.sum(1)

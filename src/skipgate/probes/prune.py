@@ -22,11 +22,11 @@ from skipgate.tasks.task import Tally
 
 
 def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
-    """Error in % after removing 0, 1, ... blocks.
+    """The measure after removing 0, 1, ... blocks.
 
     At random it is [order][removed][seed], by a rule [removed][seed]. The rules: smallest gate
     first, smallest response first, and greedily, each time the block without which the network
-    makes the fewest mistakes on training images. A rule is null where it has nothing to go by, such
+    scores best on training examples. A rule is null where it has nothing to go by, such
     as gates that are all equal.
     """
     network = subject.network
@@ -49,7 +49,7 @@ def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
 
 @torch.no_grad()
 def response_norms(subject: Subject) -> Tensor:
-    """How much each block adds to its shortcut, as the mean norm over images, (block, replica)."""
+    """How much each block adds to its shortcut: the mean norm over examples, (block, replica)."""
     network = subject.network
     means = [Moments() for _ in network.blocks]
 
@@ -64,15 +64,15 @@ def response_norms(subject: Subject) -> Tensor:
     return torch.stack([mean.mean() for mean in means]).cpu()
 
 
-def greedy(subject: Subject, images: int) -> Tensor | None:
+def greedy(subject: Subject, examples: int) -> Tensor | None:
     """The order (step, replica) that removes the block whose absence costs the fewest mistakes.
 
     Of several such blocks it is the one whose absence gives the smallest loss.
     """
-    if not images or subject.training is None:
+    if not examples or subject.training is None:
         return None
     network = subject.network
-    chooser = Subject(network, subject.training.first(images), subject.batch, task=subject.task)
+    chooser = Subject(network, subject.training.first(examples), subject.batch, task=subject.task)
     masks = none_closed(network)
     order = []
     for left in range(len(network.blocks), 0, -1):

@@ -103,7 +103,8 @@ def save(figure: Figure, file: Path) -> None:
     buffer = io.BytesIO()
     # Straight to the canvas: savefig would draw twice. Without the version the bytes are the same
     # on every rendering.
-    FigureCanvasAgg(figure).print_png(buffer, metadata={"Software": None})  # type: ignore[no-untyped-call]
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.print_png(buffer, metadata={"Software": None})
     plt.close(figure)
     write_atomically(file, buffer.getvalue())
 

@@ -56,7 +56,15 @@ def overview_page(params: Params, papers: dict[str, Paper]) -> str:
 
 def verdict_table(params: Params, start: Path) -> str:
     """One line per study, with links from a page in the folder `start`."""
-    return markdown([*(_line(params, name, start) for name in params.studies), _theory(start)])
+    lines = []
+    for name in params.studies:
+        line = recorded(name)
+        nets = f"{line.get('nets', 0)} of {len(params.nets_of(name))}"
+        lines.append(_line(name, start, nets, _meaning(params, name, line)))
+    computed = "what follows without training: distances to identity, mixes, counts, paths"
+    waiting = "not run; seconds: `dvc repro theory-report`"
+    lines.append(_line("theory", start, "-", computed if recorded("theory") else waiting))
+    return markdown(lines)
 
 
 def recorded(name: str) -> dict[str, Any]:
@@ -84,39 +92,19 @@ def surprises(params: Params) -> list[str]:
     return [text for _, _, text in sorted(found)[:MOST_FINDINGS]]
 
 
-def _line(params: Params, name: str, start: Path) -> dict[str, object]:
-    """One study's line.
-
-    A study that has no report yet is shown as not run, with the command that runs it.
-    """
+def _line(name: str, start: Path, nets: str, meaning: str) -> dict[str, object]:
+    """One study's line; what is not there yet has a dash."""
     page = paths.REPORTS / f"{name}.md"
     line = recorded(name)
     verdicts = line.get("verdicts", {})
     answers = line.get("answers", {})
     return {
         "study": f"[{name}]({paths.link(page, start)})" if page.exists() else name,
-        "nets run": f"{line.get('nets', 0)} of {len(params.nets_of(name))}",
+        "nets run": nets,
         "cells": sum(verdicts.values()) if line else "-",
         **{word: verdicts.get(word, "-") for word in WORDS},
         "claims held": f"{answers.get('holds', 0)} of {sum(answers.values())}" if line else "-",
-        "what it means": _meaning(params, name, line),
-    }
-
-
-def _theory(start: Path) -> dict[str, object]:
-    """The line of the study that trains nothing."""
-    page = paths.REPORTS / "theory.md"
-    line = recorded("theory")
-    verdicts = line.get("verdicts", {})
-    answers = line.get("answers", {})
-    meaning = "what follows without training: distances to identity, mixes, counts, paths"
-    return {
-        "study": f"[theory]({paths.link(page, start)})" if page.exists() else "theory",
-        "nets run": "-",
-        "cells": sum(verdicts.values()) if line else "-",
-        **{word: verdicts.get(word, "-") for word in WORDS},
-        "claims held": f"{answers.get('holds', 0)} of {sum(answers.values())}" if line else "-",
-        "what it means": meaning if line else "not run; seconds: `dvc repro theory-report`",
+        "what it means": meaning,
     }
 
 

@@ -39,7 +39,7 @@ class Pruning:
     orders: int = 3
     """Random ones, each shared by all seeds."""
     greedy_images: int = 0
-    """Training images by which greedy pruning chooses.
+    """Training examples by which greedy pruning chooses.
 
     0 leaves it out, as it takes a pass for every pair of blocks.
     """
@@ -67,7 +67,7 @@ class Estimating:
     """Estimation errors, which take one pass only."""
 
     images: int = 0
-    """How many test images, from the first, are taken; 0 means all."""
+    """How many test examples, from the first, are taken; 0 means all."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class PathSampling:
     There are an eighth as many networks for each number of lost blocks and shortcuts.
     """
     images: int = 64
-    """Test images whose gradient is followed, in one batch.
+    """Test examples whose gradient is followed, in one batch.
 
     They are as many as a gate that looks at whole batches is tested on.
     """
@@ -96,7 +96,7 @@ class Probes:
     """Which probes a net gets, and how much each draws."""
 
     images: int = 0
-    """How many test images, from the first, are probed on; 0 means all."""
+    """How many test examples, from the first, are probed on; 0 means all."""
     kinds: tuple[str, ...] = tuple(LAYOUTS)
     """Which probes a net gets."""
     prune: Pruning = field(default_factory=Pruning)
@@ -112,5 +112,5 @@ class Probes:
                 raise ValueError(f"there is no probe {kind!r}; {nearest(kind, LAYOUTS)}")
 
     def images_for(self, kind: str) -> int:
-        """How many test images a probe takes."""
+        """How many test examples a probe takes."""
         return self.estimation.images if kind == "estimation" else self.images

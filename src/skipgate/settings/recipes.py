@@ -79,7 +79,7 @@ class Recipe:
     decay: Decay = field(default_factory=Decay)
     augment: Augment = field(default_factory=Augment)
     images: int = 0
-    """How many images, from the first, are trained on; 0 means all."""
+    """How many examples, from the first, are trained on; 0 means all."""
     evaluation_batch: int = 1000
     """Examples that are evaluated at once.
 
