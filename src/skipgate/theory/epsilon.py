@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from skipgate.nets import surgery
+from skipgate.nets.block import Block
 from skipgate.nets.gates.epsilon import Epsilon
 from skipgate.nets.layers import BatchNorm
 from skipgate.nets.network import Network
@@ -116,12 +117,14 @@ def removal() -> dict[str, Any]:
 
 def closed_blocks(network: Network, x: Tensor) -> list[bool]:
     """Which blocks have a gate of exactly 0 on this batch."""
-    shut = []
-    x = network.stem(x)
-    for block in network.blocks:
-        f = block.transform(x)
-        shut.append(bool((block.T(x, f) == 0).all()))
-        x = block(x)
+    shut: list[bool] = []
+
+    def visit(_: int, block: Block, h: Tensor) -> Tensor:
+        shut.append(bool((block.T(h, block.transform(h)) == 0).all()))
+        y: Tensor = block(h)
+        return y
+
+    network.follow(network.stem(x), visit)
     return shut
 
 
