@@ -35,8 +35,3 @@ def small_disk(tmp_path):
         pytest.skip("only root can make a small disk")
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Groups that must stay in one process begin first, so that none is left for the end."""
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
