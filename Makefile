@@ -60,8 +60,8 @@ check: verify ## verify, then compare the study with its frozen numbers, after t
 	dvc repro report@$(STUDY)
 	python -m pipeline.check $(STUDY)
 
-freeze: $(READY) ## make the study's present numbers the frozen ones
-	python -m pipeline.freeze $(STUDY)
+freeze: $(READY) ## make the study's present numbers the frozen ones: make freeze REASON='...'
+	python -m pipeline.freeze $(STUDY) --reason "$(REASON)" --jobs $(JOBS)
 
 ui: $(READY) ## open the MLflow UI on this machine, with every run in it
 	python -m pipeline.sync
@@ -82,4 +82,4 @@ lock: ## renew requirements.lock from pyproject.toml (needs uv)
 	  --output-file requirements.lock pyproject.toml
 
 clean: ## remove what can be made again, but not .venv and not DVC's cache
-	rm -rf .vault data models mlflow.db mlruns .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .vault .frozen data models mlflow.db mlruns .mypy_cache .pytest_cache .ruff_cache

@@ -1,45 +1,42 @@
-"""Compare a study's fresh numbers with its frozen ones; exit with 1 if one has left its band."""
+"""Compare a study's fresh numbers with its frozen ones; exit with 1 if one has left its band.
 
-from pipeline.stage import run
+Without names it looks at all nets of the study.
+"""
+
+import argparse
+from collections.abc import Sequence
+
+from pipeline.stage import answer
 from skipgate import params, paths
 from skipgate.files import Problem
 from skipgate.judging import frozen
-from skipgate.reporting.tables import markdown
+from skipgate.reporting.gate_page import bands_table
 from skipgate.results import store
 
 
-def main(name: str) -> None:
+def main(name: str, nets: Sequence[str]) -> None:
     study = store.load(params.load(), name)
-    study.demand("train")
-    comparisons = frozen.compare(study)
-    heading = f"{name}: {study.measure.axis}, level {frozen.LEVEL:g} over the study"
-    print(f"{heading}\n{table(comparisons)}")
-    moved = [c.net for c in comparisons if c.moved]
-    unknown = sorted(study.results.keys() - {c.net for c in comparisons})
-    if unknown:
-        print(f"not frozen yet: {', '.join(unknown)}; run: make freeze STUDY={name}")
-    if moved:
+    bands = frozen.bands(study, nets)
+    absent = sorted(set(nets or study.specs) - bands.keys())
+    print(f"{name}: frozen means, and in brackets the smallest rise that would alarm")
+    print(bands_table(study, bands))
+    if absent:
+        print(f"not frozen yet: {', '.join(absent)}; run: make freeze STUDY={name} REASON='...'")
+    alarms = frozen.compare(study, nets)
+    for alarm in alarms:
+        print(alarm)
+    if alarms:
+        moved = ", ".join(dict.fromkeys(alarm.net for alarm in alarms))
         raise Problem(
-            f"{', '.join(moved)} left the band of {paths.frozen_file(name)}; find out why, or if "
-            f"the change is meant, run: make freeze STUDY={name} and say so in CHANGELOG.md under "
-            "Results"
+            f"{moved} left the bands of {paths.frozen_file(name)}; find out why, or if the change "
+            f"is meant, run: make freeze STUDY={name} REASON='...'"
         )
-
-
-def table(comparisons: list[frozen.Comparison]) -> str:
-    return markdown(
-        [
-            {
-                "net": c.net,
-                "frozen": f"{c.frozen.mean:.2f}",
-                "fresh": f"{c.fresh.mean:.2f}" if c.fresh else "diverged",
-                "smallest visible change": f"{c.visible:.2f}",
-                "": "MOVED" if c.moved else "holds",
-            }
-            for c in comparisons
-        ]
-    )
+    count = sum(map(len, bands.values()))
+    print(f"{name}: {count} quantities of {len(bands)} nets, and each of their seeds, hold")
 
 
 if __name__ == "__main__":
-    run(main, __doc__, name="a study of params.yaml")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", help="a study of params.yaml")
+    parser.add_argument("nets", nargs="*", help="nets of that study (default: all)")
+    answer(main, vars(parser.parse_args()))

@@ -1,9 +1,16 @@
-"""Freeze a study's present numbers as the reference that later runs are checked against."""
+"""Freeze a study's numbers as the reference that later runs are checked against.
 
+A study may ask for more seeds than it reports (`frozen_seeds`): they are trained and probed in a
+folder of their own, and what is finished there is found again after an interruption.
+"""
+
+import argparse
+import os
 from pathlib import Path
 
-from pipeline.stage import run
+from pipeline.stage import answer
 from skipgate import params, paths
+from skipgate.fanout.reference import reference_run
 from skipgate.files import Problem, write_atomically, write_json
 from skipgate.judging import frozen
 from skipgate.results import store
@@ -12,21 +19,45 @@ CHANGELOG = Path("CHANGELOG.md")
 RESULTS = "### Results\n\n"
 
 
-def main(name: str) -> None:
-    study = store.load(params.load(), name)
-    study.demand("train")
-    file = paths.frozen_file(name)
-    old = frozen.load(name)
-    write_json(file, frozen.freeze(study))
-    line = frozen.describe(study, old, frozen.load(name))
+def main(name: str, reason: str, jobs: int) -> None:
+    if not reason.strip():
+        raise Problem(
+            "say why: make freeze STUDY=... REASON='the schedule steps at 82 instead of 80'; the "
+            "reason goes into CHANGELOG.md with the old and the new numbers"
+        )
     text = CHANGELOG.read_text()
     if RESULTS not in text:
         raise Problem(
             f"{CHANGELOG} has no line '{RESULTS.strip()}' to write under; add it and run this again"
         )
+    settings = params.load()
+    study = store.load(settings, name)
+    study.demand("train")
+    old = frozen.load(study)
+    content = frozen.freeze(_reference(settings, name, jobs) or study, reason)
+    write_json(paths.frozen_file(name), content)
+    line = frozen.describe(study, reason, old, frozen.load(study))
     write_atomically(CHANGELOG, text.replace(RESULTS, f"{RESULTS}{line}\n", 1).encode())
-    print(f"{file} renewed; {CHANGELOG} says: {line}")
+    print(f"{paths.frozen_file(name)} renewed; {CHANGELOG} says: {line}")
+
+
+def _reference(settings: params.Params, name: str, jobs: int) -> store.StudyResults | None:
+    """The study with as many seeds as are to be frozen; None if its own are."""
+    seeds = settings.studies[name].frozen_seeds
+    if not seeds:
+        return None
+    folder = reference_run(settings, name, seeds, jobs)
+    root = Path.cwd()
+    os.chdir(folder)
+    try:
+        return store.load(params.load(), name)
+    finally:
+        os.chdir(root)
 
 
 if __name__ == "__main__":
-    run(main, __doc__, name="a study of params.yaml")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", help="a study of params.yaml")
+    parser.add_argument("--reason", required=True, help="why, for CHANGELOG.md")
+    parser.add_argument("--jobs", type=int, default=2, help="nets at once (default: %(default)s)")
+    answer(main, vars(parser.parse_args()))

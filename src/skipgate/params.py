@@ -43,6 +43,8 @@ class StudySettings:
     """Which epoch a number is read at; the papers name none."""
     deviation: str = ""
     """Why its numbers are not comparable with the papers'; empty if they are."""
+    frozen_seeds: int = 0
+    """How many seeds `make freeze` trains for the frozen numbers; 0 freezes those reported."""
     defaults: dict[str, Any] = field(default_factory=dict)
     """What its nets have, unless their own line says otherwise."""
 
