@@ -7,14 +7,16 @@ from typing import Any
 
 from skipgate.files import rounded
 from skipgate.judging import claims
-from skipgate.judging.evidence import ANSWERS, LEVEL, Outcome, Part
+from skipgate.judging.evidence import ANSWERS, Outcome, Part
 from skipgate.judging.papers import Claim, Paper, Table
-from skipgate.judging.verdicts import WORDS, Verdict, judge
+from skipgate.judging.statistics import estimate
+from skipgate.judging.verdicts import LEVEL, WORDS, Gap, Verdict, Word, judge, together
 from skipgate.params import Params
 from skipgate.results.store import StudyResults
 
+DECIDED: tuple[Word, ...] = ("agrees", "differs")
 CERTAIN = 1000.0
-"""How clear a claim is that was computed and not sampled."""
+"""Standard errors that stand for a claim that was computed and not sampled."""
 CLEARLY = 10.0
 """Numbers that one rule makes this many times as likely as the other fit that rule better."""
 
@@ -60,17 +62,19 @@ class Judgement:
     def plain(self) -> dict[str, Any]:
         """As `reports/verdicts/STUDY.json` records it."""
         words = [v.word for v in self.verdicts]
+        cells = self._cells()
         answers = [c.outcome.answer for c in self.claims]
         return {
             "study": self.study,
             "nets": self.nets,
             "verdicts": {word: words.count(word) for word in WORDS},
             "answers": {answer: answers.count(answer) for answer in ANSWERS},
-            "cells": {
-                f"{t.paper} {t.name}, {_place(v)}": _cell(v)
-                for t in self.tables
-                for v in t.verdicts
+            "totals": {
+                "cells": len(cells),
+                "decidable": sum(cell["decidable"] for cell in cells.values()),
+                "decided": sum(word in DECIDED for word in words),
             },
+            "cells": cells,
             "claims": {
                 f"{c.paper} {c.name}": {"answer": c.outcome.answer, "why": str(c.outcome)}
                 for c in self.claims
@@ -80,8 +84,15 @@ class Judgement:
             ],
         }
 
+    def _cells(self) -> dict[str, dict[str, Any]]:
+        return {
+            f"{t.paper} {t.name}, {_place(v)}": _cell(t.table, v)
+            for t in self.tables
+            for v in t.verdicts
+        }
+
     def _findings(self) -> Iterator[tuple[str, float]]:
-        """What contradicts a paper, with how far beyond doubt it is."""
+        """What contradicts a paper, with its distance from the paper in standard errors."""
         for judged in self.claims:
             if judged.outcome.answer == "fails":
                 yield _failed_claim(judged)
@@ -90,7 +101,7 @@ class Judgement:
                 gap = verdict.gap
                 # A difference within the margin is none that a reader needs to hear of first.
                 if verdict.word == "differs" and gap and gap.reach > table.table.margin:
-                    yield _different_cell(table, verdict), abs(gap.size) / gap.error
+                    yield _different_cell(table, verdict, gap)
 
 
 def judge_study(params: Params, study: StudyResults, papers: dict[str, Paper]) -> Judgement:
@@ -112,69 +123,142 @@ def judge_study(params: Params, study: StudyResults, papers: dict[str, Paper]) -
 
 
 def _failed_claim(judged: JudgedClaim) -> tuple[str, float]:
-    """A claim that fails, by its clearest part, and how clear that is."""
-    part = min(judged.outcome.parts, key=_height, default=None)
-    why = part or judged.outcome.reason
-    text = f'"{judged.claim.says}" ({judged.paper}, {judged.claim.where}) fails: {why}.'
-    return text, -_height(part) if part else CERTAIN
+    """A claim that fails, by its clearest part."""
+    part = min(judged.outcome.parts, key=_errors, default=None)
+    text = f'"{judged.claim.says}" ({judged.paper}, {judged.claim.where}) fails'
+    if part is None:
+        return f"{text}, computed and not sampled: {judged.outcome.reason}.", CERTAIN
+    below = -_errors(part)
+    return f"{text} by {_told(below)}: {part}.", below
 
 
-def _different_cell(judged: JudgedTable, verdict: Verdict) -> str:
+def _different_cell(judged: JudgedTable, verdict: Verdict, gap: Gap) -> tuple[str, float]:
     cell = verdict.cell
     place = f"{judged.table.title}, {cell.row}, {cell.column}"
     ours = f"{verdict.ours} {judged.table.unit}"
-    return f"{place}: reported {cell.value:g}, ours {ours} ({judged.paper})."
+    apart = abs(gap.size) / gap.error
+    text = f"{place}: reported {cell.value:g}, ours {ours}, {_told(apart)} apart ({judged.paper})."
+    return text, apart
+
+
+def _errors(part: Part) -> float:
+    """A part's mean in standard errors; seeds that all say the same leave no doubt."""
+    found = estimate(part.margins)
+    if found is None or not found.deviation:
+        return math.copysign(CERTAIN, part.mean)
+    return found.mean / (found.deviation / math.sqrt(found.count))
+
+
+def _told(errors: float) -> str:
+    return f"{errors:.1f} standard errors" if errors < CERTAIN else "the same in every seed"
+
+
+Pair = tuple[Verdict, Gap, Gap]
+"""A cell, with its distances at the last and at the best epoch."""
 
 
 def better_rule(verdicts: Sequence[Verdict], at_best: Sequence[Verdict]) -> str:
-    """A sentence on which of the two rules a paper's numbers fit.
+    """Which of the two rules a paper's numbers fit, if either, over the nets that learnt.
 
-    They are compared by their likelihood, given our numbers and spread at each.
+    Each rule is tested over all cells together, and the two are compared by their likelihood,
+    given our numbers and spread at each.
     """
-    pairs = [(v.gap, w.gap) for v, w in zip(verdicts, at_best, strict=False) if v.gap and w.gap]
+    pairs = [
+        (v, v.gap, w.gap)
+        for v, w in zip(verdicts, at_best, strict=False)
+        if v.gap and w.gap and v.learnt and w.learnt
+    ]
     if not pairs:
         return ""
-    odds = sum(best.fit - last.fit for last, best in pairs) / math.log(10)
-    fits = (
-        "best epoch on the test set better than our last"
-        if odds > 0
-        else "last epoch better than our best on the test set"
+    last = together([gap for _, gap, _ in pairs])
+    best = together([gap for _, _, gap in pairs])
+    nearer = sum(abs(best.size) < abs(last.size) for _, last, best in pairs)
+    return (
+        f"{_fitting(_odds(pairs), max(last, best))}: over the {len(pairs)} nets that learnt, "
+        f"together, p = {last:.1g} at the last and {best:.1g} at the best epoch (Fisher); the "
+        f"likelihoods differ by a factor of 10^{abs(_odds(pairs)):.1f}, and {nearer} of "
+        f"{len(pairs)} are nearer to the best. By column: {_by_column(pairs)}."
     )
-    how = f"likelihoods differ by a factor of 10^{abs(odds):.1f}"
+
+
+def _odds(pairs: Sequence[Pair]) -> float:
+    """By what power of ten the best epoch is likelier than the last."""
+    return sum(best.fit - last.fit for _, last, best in pairs) / math.log(10)
+
+
+def _fitting(odds: float, chance: float) -> str:
+    """What is said of the two rules, the likelier of which has this p value."""
+    if chance < LEVEL:
+        return "The paper's numbers fit neither our last epoch nor our best on the test set"
     if abs(odds) < math.log10(CLEARLY):
         fits = "last epoch and our best on the test set about equally well"
-    nearer = sum(abs(best.size) < abs(last.size) for last, best in pairs)
-    return (
-        f"The paper's numbers fit our {fits}: {how}, and {nearer} of {len(pairs)} are nearer to "
-        "the best."
-    )
+    elif odds > 0:
+        fits = "best epoch on the test set better than our last"
+    else:
+        fits = "last epoch better than our best on the test set"
+    return f"The paper's numbers fit our {fits}"
+
+
+def _by_column(pairs: Sequence[Pair]) -> str:
+    """Which epoch each column of the table favours."""
+    told = []
+    for column in dict.fromkeys(verdict.cell.column for verdict, _, _ in pairs):
+        odds = _odds([pair for pair in pairs if pair[0].cell.column == column])
+        favoured = "best" if odds > 0 else "last"
+        clear = abs(odds) >= math.log10(CLEARLY)
+        told.append(
+            f"{column} favours {f'the {favoured}' if clear else 'neither'} (10^{odds:+.1f})"
+        )
+    return ", ".join(told)
 
 
 def out_of_reach(table: Table, verdicts: Sequence[Verdict]) -> str:
-    """A sentence on cells that could not have agreed, however well they had been reproduced.
+    """A sentence on how many cells could be decided, and were.
 
-    It is empty where there are none.
+    It is empty where all of them could, or none was judged.
     """
-    gaps = [verdict.gap for verdict in verdicts if verdict.gap]
-    never = sum(gap.least > table.margin for gap in gaps)
-    if not never:
+    judged = [verdict for verdict in verdicts if verdict.gap]
+    could = sum(_decidable(table, verdict) for verdict in judged)
+    if could == len(judged):
         return ""
-    could_not = f"{never} of {len(gaps)} could not have agreed with any number of seeds"
-    return f"{could_not}: the paper's own draw varies by more than the margin."
+    done = sum(verdict.word in DECIDED for verdict in judged)
+    return (
+        f"Of {len(judged)} numbers {could} could be decided, and {done} were: the other "
+        f"{len(judged) - could} do not differ, and could not have agreed with any number of seeds, "
+        "because the paper's own draw varies by more than the margin."
+    )
 
 
-def _height(part: Part) -> float:
-    """A part's mean in units of its uncertainty."""
-    return part.mean / (part.bound(LEVEL) or 1)
+def _decidable(table: Table, verdict: Verdict) -> bool:
+    """Whether the cell differs, or could have agreed with enough seeds."""
+    if verdict.word in DECIDED:
+        return True
+    return verdict.gap is not None and verdict.gap.least <= table.margin
 
 
 def _place(verdict: Verdict) -> str:
     return f"{verdict.cell.row}, {verdict.cell.column}, {verdict.net}"
 
 
-def _cell(verdict: Verdict) -> dict[str, Any]:
+def _cell(table: Table, verdict: Verdict) -> dict[str, Any]:
+    """What is recorded of a cell; one that was not judged has no distance."""
     ours = verdict.ours.mean if verdict.ours else None
+    gap = verdict.gap
+    distance = gap.size if gap else None
+    # What is computed and not sampled has no gap: it agrees if it rounds to the printed number.
+    exact = gap is None and ours is not None and verdict.word in DECIDED
+    if exact and ours is not None:
+        distance = ours - verdict.cell.value
     found: dict[str, Any] = rounded(
-        {"reported": verdict.cell.value, "ours": ours, "word": verdict.word}
+        {
+            "reported": verdict.cell.value,
+            "ours": ours,
+            "word": verdict.word,
+            "distance": distance,
+            "half": gap.half if gap else 0.0 if exact else None,
+            "margin": table.rounding / 2 if exact else table.margin,
+            "unit": table.unit,
+            "decidable": _decidable(table, verdict),
+        }
     )
     return found

@@ -13,11 +13,13 @@ from scipy import integrate, special, stats
 
 PRIOR_FREEDOM = 4
 """Degrees of freedom, as if from seeds, that a spread from the size of the test set counts for."""
-WILD = 5.0
-"""Seeds that spread this many times as far as expected are of another kind.
+BORROWED = 8
+"""Degrees of freedom that the other cells' spread counts for beside a cell's own, at the most.
 
-Such a network sometimes fails to train.
+The most, in steps of four, at which `pipeline.calibrate` finds no more false alarms than promised.
 """
+UNLIKE = 0.01
+"""A spread that is less probable than this beside the rest's is not pooled with them."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Spread:
     """A seed-to-seed standard deviation, and the degrees of freedom behind it."""
 
     deviation: float
-    freedom: int
+    freedom: float
 
 
 def estimate(values: Sequence[float | None]) -> Estimate | None:
@@ -80,24 +82,58 @@ def pooled_deviation(groups: Sequence[Estimate], prior: float | None) -> tuple[f
 def spreads(
     groups: Sequence[Estimate], scales: Sequence[float], *, scales_are_prior: bool
 ) -> list[Spread]:
-    """The spread of each cell of a table, pooled over the table in units of each cell's `scale`.
+    """The spread of each cell of a table, its own shrunk towards that of the others.
 
     Cells at different levels spread differently, but in proportion to what is expected at their
-    level; so deviations are divided by their scales, pooled, and multiplied back. A cell that
-    spreads `WILD` times as far is not pooled and stands for itself.
+    level; so deviations are divided by their scales, shrunk, and multiplied back. As in the
+    moderated t (Smyth 2004), s~^2 = (d0 s0^2 + d s^2) / (d0 + d) with d0 + d degrees of freedom,
+    where s0 is pooled over the other cells; and as in its robust form (Phipson et al. 2016) d0 is
+    smaller for a cell that spreads further than they do, down to 0.
     """
-    tame = [g.deviation <= WILD * scale for g, scale in zip(groups, scales, strict=True)]
+    prior = 1.0 if scales_are_prior else None
     ratios = [
         Estimate(g.mean / s, 0.0, g.deviation / s, g.count)
-        for g, s, ok in zip(groups, scales, tame, strict=True)
-        if ok
+        for g, s in zip(groups, scales, strict=True)
     ]
-    shared = pooled_deviation(ratios, 1.0 if scales_are_prior else None)
+    alike = _alike(ratios, prior)
     found = []
-    for group, scale, ok in zip(groups, scales, tame, strict=True):
-        own = pooled_deviation([group], None)
-        found.append(Spread(shared[0] * scale, shared[1]) if ok else Spread(*own))
+    for place, scale in enumerate(scales):
+        others = [ratios[i] for i in alike if i != place]
+        shrunk = _shrunk(ratios[place], others, prior)
+        found.append(Spread(shrunk.deviation * scale, shrunk.freedom))
     return found
+
+
+def _alike(ratios: Sequence[Estimate], prior: float | None) -> list[int]:
+    """The cells that can be pooled: the largest spread is left out while it is unlike the rest.
+
+    A network that sometimes fails to train varies by tens of points, and says nothing of others.
+    """
+    kept = sorted(range(len(ratios)), key=lambda i: ratios[i].deviation)
+    while len(kept) > 1:
+        *rest, largest = kept
+        if _likeness(ratios[largest], [ratios[i] for i in rest], prior) >= UNLIKE:
+            break
+        kept = rest
+    return kept
+
+
+def _likeness(own: Estimate, others: Sequence[Estimate], prior: float | None) -> float:
+    """The chance of a spread at least as large, if the cell spreads as the others do."""
+    shared, freedom = pooled_deviation(others, prior)
+    if not shared:
+        return float(not own.deviation)
+    return float(special.fdtrc(own.count - 1, freedom, (own.deviation / shared) ** 2))
+
+
+def _shrunk(own: Estimate, others: Sequence[Estimate], prior: float | None) -> Spread:
+    freedom = own.count - 1
+    if not others and prior is None:
+        return Spread(own.deviation, freedom)
+    shared, behind = pooled_deviation(others, prior)
+    borrowed = min(1.0, 2 * _likeness(own, others, prior)) * min(BORROWED, behind)
+    squares = borrowed * shared**2 + freedom * own.deviation**2
+    return Spread(math.sqrt(squares / (borrowed + freedom)), borrowed + freedom)
 
 
 @functools.cache

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from scipy import stats
+import numpy as np
+from scipy import special, stats
 
 from skipgate.judging.papers import Cell, Table
 from skipgate.judging.statistics import Estimate, Spread, draw_moments, estimate, spreads
@@ -31,7 +32,7 @@ class Gap:
     """Ours less the paper's."""
     error: float
     """Standard error of the distance: our seeds, the paper's own draw, and its rounding."""
-    freedom: int
+    freedom: float
     seeds: int | None
     """How many seeds would let the 90% interval fit into the margin.
 
@@ -46,7 +47,7 @@ class Gap:
     @property
     def chance(self) -> float:
         """Two-sided p value of no difference."""
-        return 2 * float(stats.t.sf(abs(self.size) / self.error, self.freedom))
+        return 2 * float(special.stdtr(self.freedom, -abs(self.size) / self.error))
 
     @property
     def fit(self) -> float:
@@ -56,15 +57,17 @@ class Gap:
     @property
     def reach(self) -> float:
         """How far from 0 the 90% interval of the distance goes."""
-        return abs(self.size) + float(stats.t.ppf(0.95, self.freedom)) * self.error
+        return abs(self.size) + float(special.stdtrit(self.freedom, 0.95)) * self.error
 
     @property
-    def visible(self) -> float:
-        """The smallest true distance that would be seen four times out of five."""
-        return (
-            float(stats.t.ppf(1 - LEVEL / 2, self.freedom) + stats.t.ppf(POWER, self.freedom))
-            * self.error
-        )
+    def half(self) -> float:
+        """Half the width of the 95% interval of the distance."""
+        return float(special.stdtrit(self.freedom, 1 - LEVEL / 2)) * self.error
+
+    def visible(self, level: float) -> float:
+        """The smallest true distance that a test at this level sees four times out of five."""
+        beyond = -float(special.stdtrit(self.freedom, level / 2))
+        return float(special.nctdtrinc(self.freedom, 1 - POWER, beyond)) * self.error
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,8 @@ class Verdict:
     word: Word
     reason: str
     gap: Gap | None = None
+    learnt: bool = True
+    """Whether the net does better than one that fails to train."""
 
 
 def distance(
@@ -91,14 +96,14 @@ def distance(
     # The best of several draws is the smallest, or the largest where more is better.
     size = ours.mean + (shift if lower_is_better else -shift) * spread.deviation - cell.value
 
-    def error(seeds: int) -> float:
-        return math.sqrt(spread.deviation**2 / seeds + drawn)
-
-    fitting = float(stats.t.ppf(0.95, spread.freedom))
-    counts = range(ours.count, MOST_SEEDS + 1)
-    enough = (n for n in counts if abs(size) + fitting * error(n) <= table.margin)
-    least = fitting * math.sqrt(drawn)
-    return Gap(size, error(ours.count), spread.freedom, next(enough, None), least)
+    counts = np.arange(ours.count, MOST_SEEDS + 1)
+    # Each further seed makes the mean surer, and the spread too.
+    errors = np.sqrt(spread.deviation**2 / counts + drawn)
+    fitting = special.stdtrit(spread.freedom + counts - ours.count, 0.95)
+    enough = counts[abs(size) + fitting * errors <= table.margin]
+    seeds = int(enough[0]) if enough.size else None
+    least = float(stats.norm.ppf(0.95)) * math.sqrt(drawn)
+    return Gap(size, float(errors[0]), spread.freedom, seeds, least)
 
 
 def words(table: Table, gaps: Sequence[Gap]) -> list[tuple[Word, float]]:
@@ -112,6 +117,28 @@ def words(table: Table, gaps: Sequence[Gap]) -> list[tuple[Word, float]]:
         word: Word = "differs" if chance < LEVEL else within
         found.append((word, float(chance)))
     return found
+
+
+def bars(chances: Sequence[float]) -> list[float]:
+    """The p value below which each cell differs after Benjamini and Hochberg.
+
+    The other cells are taken as they are: where k - 1 of them lie below LEVEL k / m, that is the
+    bar for one more.
+    """
+    count = len(chances)
+    steps = [LEVEL * (rank + 1) / count for rank in range(count)]
+    found = []
+    for place in range(count):
+        others = [*chances[:place], *chances[place + 1 :]]
+        enough = [step for rank, step in enumerate(steps) if sum(p < step for p in others) >= rank]
+        found.append(max(enough))
+    return found
+
+
+def together(gaps: Sequence[Gap]) -> float:
+    """The p value of no difference in any of the cells, by Fisher's combination of theirs."""
+    surprise = -2 * sum(math.log(gap.chance) for gap in gaps)
+    return float(special.chdtrc(2 * len(gaps), surprise))
 
 
 def judge(
@@ -165,15 +192,20 @@ def _tested(
         distance(table, cell, ours, spread, lower_is_better=measure.lower_is_better)
         for (cell, _, ours), spread in zip(cells, found, strict=True)
     ]
+    levels = bars([gap.chance for gap in gaps])
     verdicts = []
-    for (cell, net, ours), gap, (word, chance) in zip(cells, gaps, words(table, gaps), strict=True):
-        reason = _reason(table, gap, word, chance) + _advice(net, gap, word)
-        verdicts.append(Verdict(cell, net, ours, word, reason, gap))
+    for (cell, net, ours), gap, (word, chance), level in zip(
+        cells, gaps, words(table, gaps), levels, strict=True
+    ):
+        seen = f"p = {chance:.2g}; could have seen {gap.visible(level):.2f}"
+        reason = _reason(table, gap, word, seen) + _advice(net, gap, word)
+        learnt = measure.has_learnt(ours.mean)
+        verdicts.append(Verdict(cell, net, ours, word, reason, gap, learnt))
     return verdicts
 
 
-def _reason(table: Table, gap: Gap, word: Word, chance: float) -> str:
-    text = f"{gap.size:+.2f} {table.unit}, p = {chance:.2g}; could have seen {gap.visible:.2f}"
+def _reason(table: Table, gap: Gap, word: Word, seen: str) -> str:
+    text = f"{gap.size:+.2f} {table.unit}, {seen}"
     if word != "inconclusive":
         return text
     never = "no number of seeds: the paper's own draw is too uncertain"
