@@ -15,9 +15,8 @@ import pytest
 from skipgate import params, paths
 from skipgate.files import Problem
 from skipgate.judging import frozen, papers
-from skipgate.judging.judgement import better_rule, judge_study
+from skipgate.judging.judgement import judge_study
 from skipgate.judging.statistics import estimate
-from skipgate.judging.verdicts import Gap, Verdict
 from skipgate.reporting import figures, pages, tables
 from skipgate.results import store
 from skipgate.settings import LAYOUTS
@@ -236,23 +235,6 @@ def test_blocks_that_let_nothing_through_are_counted(project):
     result = store.load(project, "digits").results["gated-10"]
     result.parts["gates"]["T"] = [[0, 0, 0, 0, 0.1], [1, 0, 1, 1, 1]]
     assert tables._closed(result) == "1.0 of 2"
-
-
-def test_the_rule_that_fits_is_named():
-    """Reported numbers that are our best epochs, then our last ones."""
-    near, far = Gap(0.01, 0.1, 8, None), Gap(0.4, 0.1, 8, None)
-    cell = papers.Cell("d = 2", "gated", 2.0)
-    at = [Verdict(cell, "x", None, "inconclusive", "", gap) for gap in (near, far)]
-    assert "fit our best epoch on the test set better" in better_rule([at[1]], [at[0]])
-    assert "fit our last epoch better" in better_rule([at[0]], [at[1]])
-    wide = Verdict(cell, "x", None, "inconclusive", "", Gap(0.04, 5.0, 8, None))
-    assert "fit our best epoch" in better_rule([wide], [at[0]]), (
-        "a rule is not the better one for being vague"
-    )
-    both = better_rule([at[0], at[1]], [at[1], at[0]])
-    assert "about equally well" in both
-    assert "1 of 2 are nearer to the best" in both
-    assert better_rule([Verdict(cell, "x", None, "not run", "")], []) == ""
 
 
 def test_an_unknown_study_is_refused(project):

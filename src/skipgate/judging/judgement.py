@@ -175,7 +175,7 @@ def better_rule(verdicts: Sequence[Verdict], at_best: Sequence[Verdict]) -> str:
     nearer = sum(abs(best.size) < abs(last.size) for _, last, best in pairs)
     return (
         f"{_fitting(_odds(pairs), max(last, best))}: over the {len(pairs)} nets that learnt, "
-        f"together, p = {last:.1g} at the last and {best:.1g} at the best epoch (Fisher); the "
+        f"together, p = {last:.2g} at the last and {best:.2g} at the best epoch (Fisher); the "
         f"likelihoods differ by a factor of 10^{abs(_odds(pairs)):.1f}, and {nearer} of "
         f"{len(pairs)} are nearer to the best. By column: {_by_column(pairs)}."
     )

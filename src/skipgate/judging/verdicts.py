@@ -208,7 +208,9 @@ def _reason(table: Table, gap: Gap, word: Word, seen: str) -> str:
     text = f"{gap.size:+.2f} {table.unit}, {seen}"
     if word != "inconclusive":
         return text
-    never = "no number of seeds: the paper's own draw is too uncertain"
+    uncertain = "the paper's own draw is too uncertain"
+    too_far = "the distance is too large for it, beside the paper's own draw"
+    never = f"no number of seeds: {uncertain if gap.least > table.margin else too_far}"
     enough = never if gap.seeds is None else f"{gap.seeds} seeds"
     return f"{text}; a margin of {table.margin:g} would take {enough}"
 

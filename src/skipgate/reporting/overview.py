@@ -14,14 +14,14 @@ from skipgate.reporting.pages import NOTE
 from skipgate.reporting.tables import markdown
 
 MEANINGS = {
-    "agrees": "within the margin stated in advance, and the runs can tell",
+    "agrees": "no difference seen, and its 90% interval lies within the margin stated in advance",
     "inconclusive": (
         "no difference seen, but too few seeds, or too uncertain a number of the paper's, to call "
         "it agreement"
     ),
     "differs": (
-        "outside the prediction interval: a finding; marked where it lies within the margin all "
-        "the same"
+        "improbable at 5% if nothing differed, after Benjamini and Hochberg over the table: a "
+        "finding; marked where it lies within the margin all the same"
     ),
     "not comparable": "the protocol differs, for a registered reason",
     "not run": "no result of the present code",
