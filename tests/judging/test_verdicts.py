@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from pipeline import calibrate
 from skipgate.judging import calibration
 from skipgate.judging.evidence import Outcome, above
 from skipgate.judging.judgement import (
@@ -37,6 +38,7 @@ from skipgate.judging.verdicts import (
 )
 from skipgate.reporting import tables
 from skipgate.settings.measures import error_rate
+from tests.toys import ROOT
 
 MEASURE = error_rate(10)
 
@@ -356,3 +358,14 @@ def test_surprises_are_told_in_standard_errors():
     gap = verdicts[0].gap
     assert cell["clarity"] == pytest.approx(abs(gap.size) / gap.error, rel=1e-4)
     assert f"{cell['clarity']:.1f} standard errors" in cell["text"]
+
+
+def test_the_page_has_the_rates_that_the_command_finds():
+    """Decision 9 shows every kind of table that is drawn; one row of it is drawn again."""
+    page = (ROOT / calibrate.PAGE).read_text()
+    rows = [line.strip("| ").split("|") for line in calibrate.PLACE.search(page)[0].splitlines()]
+    shown = {row[0].strip(): [cell.strip() for cell in row] for row in rows}
+    assert set(calibrate.TABLES) < set(shown)
+    name = "as MNIST: 17, 7 and 2.9 times"
+    again = calibrate.row(name, seed=list(calibrate.TABLES).index(name))
+    assert shown[name] == list(again.values())
