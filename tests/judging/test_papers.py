@@ -5,23 +5,46 @@ import yaml
 
 from skipgate.files import Problem
 from skipgate.judging import papers
+from skipgate.judging.coverage import kinds
 from tests.toys import ROOT
 
-GOLDEN = {
-    "epsilon": (14, 70, 8),
-    "fleuret": (5, 16, 5),
-    "gresnet": (18, 130, 13),
-    "unrolled": (8, 47, 8),
+KINDS = {
+    "epsilon": {"measured": 12, "exact": 4, "structure": 18, "quoted": 1, "encoded": 3},
+    "fleuret": {"exact": 1, "structure": 15},
+    "gresnet": {
+        "measured": 31,
+        "exact": 22,
+        "structure": 21,
+        "repeated": 10,
+        "quoted": 28,
+        "encoded": 13,
+    },
+    "unrolled": {"measured": 12, "structure": 17, "repeated": 5, "quoted": 1, "encoded": 11},
 }
-"""Tables, cells and claims: a number that drops out is noticed."""
+"""Cells by kind: a number that drops out, or changes its kind, is noticed."""
+STATEMENTS = {
+    "epsilon": {"all": 23, "cifar": 22, "svhn": 14, "imagenet": 16},
+    "fleuret": {"network": 11, "shattered-gradients": 4, "looks-linear": 10},
+    "gresnet": {"mnist": 29, "cifar-v1": 21, "cifar-v2": 20, "cifar-v2-wide": 13, "k-decay": 3},
+    "unrolled": {"imagenet": 11, "penn-treebank": 21, "estimation": 6},
+}
+CLAIMS = {"epsilon": 8, "fleuret": 5, "gresnet": 13, "unrolled": 8}
 
 
-def test_every_number_and_claim_is_there(loaded):
+def test_every_number_is_there_and_of_its_kind(loaded):
+    assert {name: kinds({name: paper}) for name, paper in loaded.items()} == KINDS
+
+
+def test_every_protocol_is_there(loaded):
     found = {
-        name: (len(p.tables), len(list(papers.cells(p))), len(p.claims))
-        for name, p in loaded.items()
+        name: {key: len(protocol.statements) for key, protocol in paper.protocols.items()}
+        for name, paper in loaded.items()
     }
-    assert found == GOLDEN
+    assert found == STATEMENTS
+
+
+def test_every_claim_is_there(loaded):
+    assert {name: len(paper.claims) for name, paper in loaded.items()} == CLAIMS
 
 
 def test_no_cell_stands_twice(loaded):
@@ -31,16 +54,28 @@ def test_no_cell_stands_twice(loaded):
             assert len(places) == len(set(places)), name
 
 
-def test_what_reproduces_a_cell_fits_its_table(loaded):
-    wrong = [
-        (name, cell.row)
-        for paper in loaded.values()
-        for name, cell in papers.cells(paper)
-        if bool(cell.nets) != (paper.tables[name].metric in ("test_error", "mean_gate"))
-        or bool(cell.quantity) != (paper.tables[name].metric == "exact")
-        or (paper.tables[name].context and (cell.nets or cell.quantity))
-    ]
-    assert wrong == []
+def test_no_number_of_runs_is_made_up(loaded):
+    """Of all measured numbers, the sources say of one table alone how many runs it is over."""
+    stated = {
+        (source, name): (table.statistic, table.runs)
+        for source, paper in loaded.items()
+        for name, table in paper.tables.items()
+        if table.kind == "measured" and table.runs_stated
+    }
+    assert stated == {("unrolled", "imagenet-top5"): ("mean", 3)}
+
+
+def test_a_statistic_is_what_measured_numbers_have():
+    for file in (ROOT / "papers").glob("*.yaml"):
+        for name, table in yaml.safe_load(file.read_text())["tables"].items():
+            assert ("statistic" in table) == (table["kind"] == "measured"), (file.stem, name)
+
+
+def test_what_comes_from_code_is_said_to(loaded):
+    tables = {(s, n) for s, p in loaded.items() for n, t in p.tables.items() if t.by == "code"}
+    assert tables == {("epsilon", "cifar10-110-curves")}
+    large = [s for s in loaded["epsilon"].protocols["all"].statements if s.value == 1000000]
+    assert [(s.what, s.by) for s in large] == [("L in the code", "code")]
 
 
 def test_printed_digits_fit_the_rounding(loaded):
@@ -93,6 +128,54 @@ def test_numbers_and_their_deviations(loaded):
         (
             lambda p: p["tables"]["mnist-mean-k"].update(metric="test_eror"),
             "'gated-2' has no metric 'test_eror'; did you mean 'test_error'",
+        ),
+        (
+            lambda p: p["tables"]["cifar10-v1"].pop("protocols"),
+            "cifar10-v1: measured tables, and no others, name their protocols",
+        ),
+        (
+            lambda p: p["tables"]["others-errors"].pop("kind"),
+            "others-errors: measured tables, and no others, name their protocols",
+        ),
+        (
+            lambda p: p["tables"]["cifar10-v1"].pop("needs"),
+            "ResNet 5, original: name the nets of a measured number, or what its table needs",
+        ),
+        (
+            lambda p: p["tables"]["cifar10-v1"].update(runs=5),
+            "more runs than 1 need runs_stated, and a source that states them",
+        ),
+        (
+            lambda p: p["tables"]["cifar10-v1"].update(protocols=["cifar-v3"]),
+            r"there is no protocol 'cifar-v3'; did you mean 'cifar-v",
+        ),
+        (
+            lambda p: p["tables"]["others-errors"].update(needs="a study"),
+            "needs and metric belong to measured tables",
+        ),
+        (
+            lambda p: p["tables"]["gates"]["cells"][0].pop("quantity"),
+            "ResNet 5, extra: exact numbers, and no others, name a quantity",
+        ),
+        (
+            lambda p: p["tables"]["others-errors"]["cells"][0].update(nets=["gated-2"]),
+            "Network in Network, C10.: a table that nets reproduce needs a metric",
+        ),
+        (
+            lambda p: p["tables"]["gates"]["cells"][0].update(setting="bodies.mlp-2"),
+            "only structure is followed by a setting",
+        ),
+        (
+            lambda p: p["protocols"]["mnist"]["statements"][0].pop("value"),
+            "images in the data set: a statement has a value, unless it is open",
+        ),
+        (
+            lambda p: p["protocols"]["mnist"]["statements"][0].pop("where"),
+            "images in the data set: a statement has a place, unless it is open",
+        ),
+        (
+            lambda p: p["protocols"]["mnist"]["statements"][1].update(what="classes"),
+            "'classes' is stated twice",
         ),
         (
             lambda p: p["claims"].update({"strict-zero": {"says": "x", "where": "y"}}),

@@ -6,7 +6,7 @@ Every number with its place, and every claim in words.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from skipgate import paths
 from skipgate.files import Problem, read_yaml
@@ -14,8 +14,13 @@ from skipgate.params import Params
 from skipgate.reader import between, nearest, positive, read
 from skipgate.settings import MEAN_GATE
 
-NO_NET = ("exact", "none")
-"""Metrics that no net has: a quantity of the `theory` study, or nothing yet."""
+Kind = Literal["measured", "exact", "repeated", "structure", "quoted", "encoded"]
+"""What the numbers of a table are.
+
+Results of training; quantities that follow without it; what the source says again or computes from
+its own results; how networks are built; what it quotes from elsewhere; and words, signs, powers and
+dates that are written as numbers for the audit and are not counted among them.
+"""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,8 @@ class Cell:
     nets: tuple[str, ...] = ()
     quantity: str = ""
     """FILE.KEY of results/theory/FILE.json, for numbers that need no training."""
+    setting: str = ""
+    """The path into params.yaml of what is built so; see `judging/protocols`."""
     deviation: float = 0.0
     """The standard deviation that the paper prints beside the number, if it does."""
     note: str = ""
@@ -50,24 +57,68 @@ class Table:
     """The unit of the last printed digit; 0 for a whole number that is meant exactly."""
     read: Literal["printed", "derived", "figure"]
     cells: tuple[Cell, ...]
-    metric: str = "none"
-    """What of ours stands beside it: `mean_gate`, a metric of a training, or one of `NO_NET`."""
+    kind: Kind = "measured"
+    by: Literal["paper", "code"] = "paper"
+    """Who reports it: the source itself, or what was published with its authors' code."""
+    protocols: tuple[str, ...] = ()
+    """How measured numbers were made, by name; the paper's `protocols` say it."""
+    needs: str = ""
+    """The study that measured numbers without a net take."""
+    metric: str = ""
+    """What of ours stands beside a measured number: `mean_gate`, or a metric of a training."""
     statistic: Literal["single", "mean", "median", "best"] = "single"
     runs: int = 1
     """How many runs the statistic is taken over."""
+    runs_stated: bool = False
+    """Whether the source says how many; what it does not say is judged as a single run."""
     images: int = 0
     """Test examples behind a number."""
     margin: float = 0.0
     """Differences up to this size count as agreement; stated before the runs."""
     margin_reason: str = ""
-    context: bool = False
-    """Quoted by the paper from elsewhere: shown, never judged."""
 
     def __post_init__(self) -> None:
         positive(runs=self.runs)
         between(0, 1000000, rounding=self.rounding, margin=self.margin)
-        if self.metric not in NO_NET and not (self.margin and self.margin_reason):
+        if self.metric and not (self.margin and self.margin_reason):
             raise ValueError("a table that nets reproduce needs a margin and a margin_reason")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One line of a protocol, and what of ours follows it."""
+
+    what: str
+    by: Literal["paper", "code", "cited", "open"]
+    """Stated by the paper, by its authors' code, by a work that it says it follows, or not."""
+    where: str = ""
+    value: Any = None
+    """As stated; nothing where it is open."""
+    setting: str = ""
+    """The path into params.yaml of what follows it, or of what was chosen where it is open."""
+    means: Any = None
+    """The setting's own word for the value, where that is another."""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.by == "open") != (self.value is None):
+            raise ValueError(f"{self.what}: a statement has a value, unless it is open")
+        if (self.by == "open") == bool(self.where):
+            raise ValueError(f"{self.what}: a statement has a place, unless it is open")
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a source trained and tested the networks of one study, as far as it says."""
+
+    title: str
+    statements: tuple[Statement, ...]
+
+    def __post_init__(self) -> None:
+        names = [statement.what for statement in self.statements]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"'{name}' is stated twice; say how the two differ")
 
 
 @dataclass(frozen=True)
@@ -90,19 +141,19 @@ class Paper:
     """A source."""
 
     title: str
-    arxiv: str
+    arxiv: str = ""
+    protocols: dict[str, Protocol] = field(default_factory=dict)
     tables: dict[str, Table] = field(default_factory=dict)
     claims: dict[str, Claim] = field(default_factory=dict)
 
 
 def load(params: Params, folder: Path = paths.PAPERS) -> dict[str, Paper]:
-    """All papers; a cell that names an unknown net is refused, and so is a claim told twice."""
+    """All papers; a name that leads nowhere is refused, and so is a claim told twice."""
     found: dict[str, Paper] = {}
     for file in sorted(folder.glob("*.yaml")):
         paper: Paper = read(Paper, read_yaml(file), file.stem)
-        for name, cell in cells(paper):
-            for net in cell.nets:
-                _check_net(params, f"{file}: {name}", net, paper.tables[name].metric)
+        for name, table in paper.tables.items():
+            _check_table(params, paper, f"{file}: {name}", table)
         for other in found.values():
             for claim in paper.claims.keys() & other.claims.keys():
                 raise Problem(
@@ -110,6 +161,37 @@ def load(params: Params, folder: Path = paths.PAPERS) -> dict[str, Paper]:
                 )
         found[file.stem] = paper
     return found
+
+
+def _check_table(params: Params, paper: Paper, where: str, table: Table) -> None:
+    """A table has what its kind needs, and what it names exists."""
+    measured = table.kind == "measured"
+    if measured != bool(table.protocols):
+        raise Problem(f"{where}: measured tables, and no others, name their protocols")
+    if not measured and (table.needs or table.metric):
+        raise Problem(f"{where}: needs and metric belong to measured tables")
+    if table.runs > 1 and not table.runs_stated:
+        raise Problem(f"{where}: more runs than 1 need runs_stated, and a source that states them")
+    for name in table.protocols:
+        if name not in paper.protocols:
+            known = nearest(name, paper.protocols)
+            raise Problem(f"{where}: there is no protocol '{name}'; {known}")
+    for cell in table.cells:
+        _check_cell(f"{where}: {cell.row}, {cell.column}", table, cell)
+        for net in cell.nets:
+            _check_net(params, where, net, table.metric)
+
+
+def _check_cell(where: str, table: Table, cell: Cell) -> None:
+    """What reproduces a cell is of its table's kind."""
+    if bool(cell.quantity) != (table.kind == "exact"):
+        raise Problem(f"{where}: exact numbers, and no others, name a quantity")
+    if cell.nets and not table.metric:
+        raise Problem(f"{where}: a table that nets reproduce needs a metric")
+    if table.kind == "measured" and not (cell.nets or table.needs):
+        raise Problem(f"{where}: name the nets of a measured number, or what its table needs")
+    if cell.setting and table.kind != "structure":
+        raise Problem(f"{where}: only structure is followed by a setting")
 
 
 def _check_net(params: Params, where: str, net: str, metric: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from skipgate.files import Problem
 from skipgate.judging.papers import Cell, Paper
@@ -57,6 +57,17 @@ class Printed:
     def cells(self, table: str) -> tuple[Cell, ...]:
         """All cells of a table."""
         return self.papers[self.paper].tables[table].cells
+
+    def stated(self, protocol: str, what: str) -> Any:
+        """What a protocol states."""
+        lines = self.papers[self.paper].protocols[protocol].statements
+        for line in lines:
+            if line.what == what:
+                return line.value
+        raise Problem(
+            f"papers/{self.paper}.yaml: the protocol {protocol} does not state '{what}', which the "
+            "audit needs"
+        )
 
     def unit(self, table: str) -> float:
         """The unit of a table's last printed digit."""

@@ -202,8 +202,8 @@ def gated_residual(p: Printed) -> Iterator[Check]:
 
 def strict(p: Printed) -> Iterator[Check]:
     """The epsilon paper's S, as the four rectifiers of its Figure 4 compute it."""
-    large = p(STRICT, "S", "L")
-    epsilon = p("stated-epsilon", "CIFAR", "value")
+    large: float = p.stated("all", "L in the code")
+    epsilon: float = p.stated("cifar", "epsilon")
 
     def share(response: float) -> float:
         over = max(response - epsilon, 0) + max(-response - epsilon, 0)

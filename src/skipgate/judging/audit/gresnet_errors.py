@@ -142,9 +142,7 @@ def records(p: Printed) -> Iterator[Check]:
 def protocols(p: Printed) -> Iterator[Check]:
     """What the two versions cannot both say."""
     first, later = (
-        " and ".join(
-            f"{p('schedules', version, f'{fall} fall'):g}%" for fall in ("first", "second")
-        )
+        " and ".join(f"{share:.0%}" for share in p.stated(f"cifar-{version}", "rate falls after"))
         for version in ("v1", "v2")
     )
     says = f"the rate falls at {first} of the epochs, by the scheme of He et al. (2016)"

@@ -96,7 +96,7 @@ def language_layers(p: Printed) -> Iterator[Check]:
 def stages(p: Printed) -> Iterator[Check]:
     """Stages and patches of the figures against the text."""
     caption, text = (
-        p.whole(STAGES, place, "stages with a mean error near zero")
+        p.whole("stated-near-zero", place, "stages with a mean error near zero")
         for place in ("Figure 3", "section 4.2")
     )
     says = f"the mean error is near zero in all {caption} stages"
