@@ -119,7 +119,7 @@ def _source(name: str, paper: Paper) -> str:
 def _table(place: str, table: Table, studies: dict[str, dict[str, Any]]) -> str:
     rows: list[dict[str, object]] = [
         {
-            "": cell.row,
+            "": cell.row.replace("|", "\\|"),
             " ": cell.column,
             f"reported ({table.unit})": _reported(table, cell),
             "what became of it": _fate(place, cell, studies),
