@@ -11,7 +11,7 @@ from skipgate.reporting.listing import conclusions, papers_page
 from skipgate.reporting.overview import recorded
 from tests.toys import ROOT
 
-WIDEST = 125
+WIDEST = 120
 """Characters of a row, as rendered."""
 
 
@@ -89,7 +89,7 @@ def test_the_conclusions_count_what_is_recorded(settings, loaded):
     studies = {name: recorded(name) for name in (*settings.studies, "theory")}
     found = coverage(settings, loaded, studies)
     first = conclusions(settings, loaded, studies)[0]
-    assert f"{found.measured} numbers are results of training" in first
+    assert f"Of {found.measured} measured numbers {found.with_net} have a net" in first
     assert f"{found.decidable} could be decided and {found.decided} were" in first
     assert found.measured >= found.with_net >= found.run >= found.decidable >= found.decided
     none = conclusions(settings, loaded, {name: {} for name in studies})[0]

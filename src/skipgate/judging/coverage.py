@@ -31,6 +31,14 @@ class Coverage:
     exact: int = 0
     computed: int = 0
 
+    def __str__(self) -> str:
+        """As a sentence."""
+        return (
+            f"Of {self.measured} measured numbers {self.with_net} have a net at their paper's own "
+            f"protocol, {self.run} were run, {self.decidable} could be decided and {self.decided} "
+            f"were; of {self.exact} that follow without training {self.computed} are computed."
+        )
+
     def __add__(self, other: "Coverage") -> "Coverage":
         pairs = zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)
         return Coverage(*(mine + theirs for mine, theirs in pairs))

@@ -59,15 +59,11 @@ def conclusions(
     chosen = sum(bool(line.setting) for line in lines if line.by == "open")
     differing = studies["theory"].get("verdicts", {}).get("differs", 0)
     return [
-        f"{found.measured} numbers are results of training. {found.with_net} of them have a net at "
-        f"the paper's own protocol, {found.run} were run, {found.decidable} could be decided and "
-        f"{found.decided} were.",
-        f"The other {found.measured - found.with_net} take {_needs(papers)}.",
-        f"{found.exact} numbers follow without training; {found.computed} of them are computed, "
-        f"and {differing} differ.",
-        f"{count['structure']} say how networks are built, {count['repeated']} repeat the papers' "
-        f"own results and {count['quoted']} those of others. {count['encoded']} words that are "
-        "kept as numbers for the [audit](audit.md) are not counted.",
+        f"{found} {differing} of these differ from what is printed.",
+        f"Without a net are {_needs(papers)}.",
+        f"{count['structure']} numbers say how networks are built, {count['repeated']} repeat the "
+        f"papers' own results and {count['quoted']} those of others. {count['encoded']} words that "
+        "are kept as numbers for the [audit](audit.md) are not counted.",
         f"{len(lines)} statements make up the protocols: {by['paper']} by the papers, {by['code']} "
         f"by their authors' code, {by['cited']} by works that they follow, {by['open']} left open. "
         f"{followed} are followed by a setting, and for {chosen} open ones a setting was chosen.",
@@ -76,10 +72,10 @@ def conclusions(
 
 
 def _needs(papers: Mapping[str, Paper]) -> str:
-    """What measured numbers without a net take, with how many they are."""
+    """How many measured numbers have no net, and what they take."""
     tables = [table for paper in papers.values() for table in paper.tables.values()]
     wanted = Counter(t.needs for t in tables if t.needs for cell in t.cells if not cell.nets)
-    return ", ".join(f"{needs} ({count})" for needs, count in wanted.items())
+    return ", ".join(f"{count} that take {needs}" for needs, count in wanted.items()) or "none"
 
 
 def _departing(found: Sequence[str]) -> str:
