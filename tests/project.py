@@ -35,6 +35,7 @@ class Project:
             nets = settings["nets"]["digits"]
             settings["nets"] = {"digits": {net: nets[net] for net in NETS}}
             settings["studies"]["digits"]["defaults"]["seeds"] = 2
+            settings["studies"]["digits"]["frozen_seeds"] = 3
             del settings["studies"]["mnist"]
             settings["recipes"]["digits-dense"]["epochs"] = epochs
 

@@ -1,5 +1,6 @@
 """The pipeline as a user runs it: real commands in a small copy of the project."""
 
+import json
 import os
 import re
 import shutil
@@ -309,11 +310,15 @@ def test_why_tells_all_about_a_net_and_freeze_leaves_a_line(project):
         assert words in page
     (project.folder / "CHANGELOG.md").write_text("# Changelog\n\n### Results\n\n- old\n")
     (project.folder / "frozen").mkdir(exist_ok=True)
-    project.stage("freeze", "digits")
-    assert (
-        "- `digits` frozen anew (test error in %): residual-2 none to "
-        in (project.folder / "CHANGELOG.md").read_text()
-    )
+    assert "say why" in project.stage("freeze", "digits", "--reason", " ", code=1)
+    project.stage("freeze", "digits", "--reason", "a test")
+    assert "- `digits` frozen anew (a test): " in (project.folder / "CHANGELOG.md").read_text()
+    kept = json.loads((project.folder / "frozen" / "digits.json").read_text())
+    errors = kept["nets"]["gated-2"]["quantities"]["test_error"]
+    assert len(errors) == 3, "more seeds are frozen than the study reports"
+    fresh = [column[-1] for column in project.result("gated-2", "train")["metrics"]["test_error"]]
+    assert errors[:2] == fresh
+    assert "and each of their seeds, hold" in project.stage("check", "digits")
     assert "did you mean 'gated-2'" in project.stage("why", "gated-3", code=1)
 
 

@@ -211,11 +211,13 @@ def test_it_is_judged_beside_its_paper_and_by_no_claim_on_errors(project):
 def test_it_is_frozen_and_checked_in_its_own_unit(project):
     (project.folder / "CHANGELOG.md").write_text("# Changelog\n\n### Results\n\n- old\n")
     (project.folder / "frozen").mkdir(exist_ok=True)
-    project.stage("freeze", "waves")
-    assert "`waves` frozen anew (correlation in r)" in (project.folder / "CHANGELOG.md").read_text()
+    project.stage("freeze", "waves", "--reason", "a new task")
+    assert "`waves` frozen anew (a new task)" in (project.folder / "CHANGELOG.md").read_text()
     frozen = json.loads((project.folder / "frozen" / "waves.json").read_text())
     assert frozen["metric"] == "test_correlation"
-    assert "waves: correlation (r), level 0.01 over the study" in project.stage("check", "waves")
+    checked = project.stage("check", "waves")
+    assert "correlation (r)" in checked
+    assert "and each of their seeds, hold" in checked
 
 
 def test_mlflow_has_it_with_its_direction(project, monkeypatch):

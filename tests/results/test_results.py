@@ -108,12 +108,6 @@ def test_seeds_that_are_not_there_yet_are_named(project):
     assert result.has("run", "speed")
 
 
-def test_numbers_frozen_by_another_measure_are_refused(project):
-    edit("frozen/digits.json", lambda value: value.update(metric="test_perplexity"))
-    with pytest.raises(Problem, match="has test_perplexity, and the study is judged by test_error"):
-        frozen.compare(store.load(project, "digits"))
-
-
 def test_a_truncated_result_is_refused_with_the_remedy(project):
     file = Path("results/digits/gated-2/probes/lesion.json")
     file.write_text(file.read_text()[:100])
@@ -190,13 +184,8 @@ def test_estimates():
     assert found.half == pytest.approx(4.303 / math.sqrt(3), rel=1e-3)
 
 
-def test_one_seed_has_no_interval_but_can_be_frozen(project):
+def test_one_seed_has_no_interval():
     assert str(estimate([2.5])) == "2.50 (one seed)"
-    study = store.load(project, "digits")
-    study.results["gated-2"].parts["train"].update(
-        diverged=[None], metrics={"test_error": [[3.0, 2.5]]}
-    )
-    assert frozen.freeze(study)["nets"]["gated-2"] == {"mean": 2.5, "deviation": 0.0, "count": 1}
 
 
 def test_an_ablation_is_set_beside_the_net_it_changes(project):

@@ -1,6 +1,6 @@
 """Tables of what the probes found, every number linked to the file it comes from."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import median
 
 from skipgate.judging.statistics import estimate
@@ -10,34 +10,45 @@ from skipgate.results.store import Result, StudyResults
 from skipgate.specs import told
 
 RULES = {
-    "smallest": "half removed, smallest gate first",
+    "smallest": "smallest gate first",
     "response": "smallest response first",
     "greedy": "greedily",
 }
 SHARES = ("0%", "25%", "50%", "75%")
 """Of the blocks that keep the shape; what `probes/speed` measures."""
 LOST = {
-    (0, 0): "all paths",
-    (1, 0): "half: one block lost",
-    (0, 1): "one shortcut",
-    (2, 0): "a quarter: two blocks",
-    (1, 1): "one of each",
-    (0, 2): "two shortcuts",
+    (0, 0): "none",
+    (1, 0): "1 block",
+    (0, 1): "1 shortcut",
+    (2, 0): "2 blocks",
+    (1, 1): "1 of each",
+    (0, 2): "2 shortcuts",
 }
 
 
-def probes(study: StudyResults) -> str:
-    """What removing and shuffling blocks does, in a few numbers per net."""
+def lesions(study: StudyResults) -> str:
+    """What removing one block and shuffling all does."""
+    return _table(study, ("lesion", "shuffle"), lambda r: {**_lesions(r), **_shuffled(r)})
+
+
+def pruning(study: StudyResults) -> str:
+    """What removing half of the blocks does, by how they are chosen."""
+    return _table(study, ("prune",), _pruned)
+
+
+def _table(
+    study: StudyResults, kinds: Sequence[str], cells: Callable[[Result], dict[str, object]]
+) -> str:
     rows = [
-        {"net": f"`{net}`", **_lesions(result), **_pruned(result), **_shuffled(result)}
+        {"net": f"`{net}`", **cells(result)}
         for net, result in study.results.items()
-        if any(result.has(kind) for kind in ("lesion", "prune", "shuffle"))
+        if any(result.has(kind) for kind in kinds)
     ]
     return markdown(rows) if rows else ""
 
 
 def _lesions(result: Result) -> dict[str, object]:
-    titles = ("whole", "one block removed: median", "worst")
+    titles = ("whole", "median block removed", "worst block removed")
     if not result.has("lesion"):
         return dict.fromkeys(titles, "-")
     lesion = result.part("lesion")
@@ -53,15 +64,13 @@ def _lesions(result: Result) -> dict[str, object]:
 
 def _pruned(result: Result) -> dict[str, object]:
     """After half of the blocks is removed; of a single block there is no half."""
-    title = "half removed at random"
-    if not result.has("prune"):
-        return dict.fromkeys((title, *RULES.values()), "-")
     prune = result.part("prune")
     half = round((len(prune["random"][0]) - 1) / 2)  # as `probes/speed` counts it
     at_random = [value for order in prune["random"] for value in order[half]] if half else []
     by_rule = {rule: prune[rule][half] if half and prune[rule] else [] for rule in RULES}
     ruled = {name: _mean(by_rule[rule], result, "prune") for rule, name in RULES.items()}
-    return {title: _mean(at_random, result, "prune"), **ruled}
+    whole = _mean(prune["random"][0][0], result, "prune")
+    return {"whole": whole, "at random": _mean(at_random, result, "prune"), **ruled}
 
 
 def _shuffled(result: Result) -> dict[str, object]:

@@ -15,6 +15,10 @@ from skipgate.settings import MEAN_GATE, Measure
 from skipgate.specs import Spec, told
 
 
+WITHIN = "†"
+"""Marks a difference that lies within the margin."""
+
+
 def markdown(rows: Sequence[dict[str, object]]) -> str:
     """Rows as a Markdown table; text is kept as it is."""
     return pd.DataFrame(rows).to_markdown(index=False, disable_numparse=True)
@@ -27,23 +31,17 @@ def linked(text: object, result: Result, kind: str) -> str:
 
 
 def nets(study: StudyResults) -> str:
-    """Each net's measure and gates, as mean and 95% interval over seeds; a dash for what is not."""
-    measure = study.measure
+    """Each net's score as mean and 95% interval over seeds; a dash for what is not there."""
     rows: list[dict[str, object]] = []
     for net, result in study.results.items():
         row = {"net": f"`{net}`", "family": family(result.spec), "size": size(result.spec)}
-        last = f"{measure.axis}, last epoch"
-        row |= {last: "-", "best epoch": "-", "mean T": "-", "blocks closed": "-"}
-        diverged = 0
+        row |= {"last epoch": "-", "best epoch": "-", "seeds": f"{result.spec.seeds}"}
         if result.has("train"):
             diverged = sum(epoch is not None for epoch in result.part("train")["diverged"])
-            row[last] = linked(score_text(measure, result.score()), result, "train")
-            best = score_text(measure, result.score("best"))
+            row["last epoch"] = linked(score_text(study.measure, result.score()), result, "train")
+            best = score_text(study.measure, result.score("best"))
             row["best epoch"] = linked(best, result, "train")
-        if result.has("gates"):
-            row["mean T"] = linked(estimate(result.metric("mean_gate")) or "-", result, "gates")
-            row["blocks closed"] = linked(_closed(result), result, "gates")
-        row["seeds"] = f"{result.spec.seeds}" + (f", {diverged} diverged" if diverged else "")
+            row["seeds"] += f", {diverged} diverged" if diverged else ""
         rows.append({**row})
     rows += [
         {"net": f"`{net}`", "family": "not run", "size": reason}
@@ -51,6 +49,22 @@ def nets(study: StudyResults) -> str:
     ]
     table: str = pd.DataFrame(rows).fillna("").to_markdown(index=False, disable_numparse=True)
     return f"{table}\n\n{note}" if (note := lacking(study)) else table
+
+
+def gates(study: StudyResults) -> str:
+    """How open the gates are, in nets that have other than constant ones."""
+    rows: list[dict[str, object]] = []
+    for net, result in study.having("gates").items():
+        if {result.spec.settings.T.gate, result.spec.settings.C.gate} != {"constant"}:
+            mean = estimate(result.metric("mean_gate")) or "-"
+            rows.append(
+                {
+                    "net": f"`{net}`",
+                    "mean T": linked(mean, result, "gates"),
+                    "blocks closed": linked(_closed(result), result, "gates"),
+                }
+            )
+    return markdown(rows) if rows else ""
 
 
 def lacking(study: StudyResults) -> str:
@@ -81,8 +95,6 @@ def against_paper(judged: JudgedTable, study: StudyResults) -> str:
     """The paper's numbers beside ours, cell by cell, by the study's rule and at the best epoch."""
     unit = judged.table.unit
     kind = "gates" if judged.table.metric == MEAN_GATE.name else "train"
-    # Of a gate, what it lets through.
-    ours = f"ours ({unit})" if kind == "train" else f"ours, max(0, {unit})"
     rows: list[dict[str, object]] = []
     for verdict, best in zip(judged.verdicts, judged.at_best, strict=True):
         result = study.having(kind).get(verdict.net)
@@ -90,25 +102,26 @@ def against_paper(judged: JudgedTable, study: StudyResults) -> str:
             "": verdict.cell.row,
             " ": verdict.cell.column,
             f"reported ({unit})": f"{verdict.cell.value:.2f}",
-            ours: linked(verdict.ours or "diverged", result, kind) if result else "-",
-            "seeds": verdict.ours.count if verdict.ours else "-",
-            "net": f"`{verdict.net}`",
+            "ours": _ours(verdict, result, kind),
             "verdict": _word(verdict, judged.table.margin),
         }
         if kind == "train":
-            ours_at_best = linked(best.ours or "diverged", result, kind) if result else "-"
-            row["ours, best epoch"] = ours_at_best
-            row["verdict, best epoch"] = _word(best, judged.table.margin)
+            row["ours, best epoch"] = _ours(best, result, kind)
+            row["verdict there"] = _word(best, judged.table.margin)
         rows.append(row)
     return markdown(rows)
+
+
+def _ours(verdict: Verdict, result: Result | None, kind: str) -> str:
+    return linked(verdict.ours or "diverged", result, kind) if result else "-"
 
 
 def _word(verdict: Verdict, margin: float) -> str:
     """The verdict, and for a difference its direction and whether it matters."""
     if verdict.word != "differs" or verdict.gap is None:
-        return f"**{verdict.word}**"
-    small = ", within the margin" if verdict.gap.reach <= margin else ""
-    return f"**differs** (ours is {'higher' if verdict.gap.size > 0 else 'lower'}{small})"
+        return verdict.word
+    small = f" {WITHIN}" if verdict.gap.reach <= margin else ""
+    return f"**differs**, {'higher' if verdict.gap.size > 0 else 'lower'}{small}"
 
 
 def answers(judgement: Judgement) -> str:
@@ -133,7 +146,7 @@ def ablations(study: StudyResults) -> str:
     """Nets that differ in a setting or two from an earlier one of the same family and size."""
     first: dict[tuple[str, str], Result] = {}
     rows: list[dict[str, object]] = []
-    moves = f"{study.measure.label} ({study.measure.points or 'difference'}, paired by seed)"
+    moves = f"{study.measure.label} ({study.measure.points or 'difference'})"
     for net, result in study.having("train", "gates").items():
         main = first.setdefault((family(result.spec), size(result.spec)), result)
         if main is not result:
@@ -143,7 +156,7 @@ def ablations(study: StudyResults) -> str:
                 {
                     "net": f"`{net}`",
                     "against": f"`{main.spec.net}`",
-                    "changed": ", ".join(changed_settings(main.spec, result.spec)),
+                    "changed": "<br>".join(changed_settings(main.spec, result.spec)),
                     moves: linked(moved or "diverged", result, "train"),
                     "mean T": linked(gates or "-", result, "gates"),
                 }
@@ -162,7 +175,7 @@ def changed_settings(old: Spec, new: Spec) -> list[str]:
 
 
 def origins(study: StudyResults) -> str:
-    """Where each net's numbers come from, and the command that makes them again."""
+    """Where each net's numbers come from."""
     rows: list[dict[str, object]] = []
     for net, result in study.results.items():
         spec_link = paths.link(paths.spec_file(net), paths.REPORTS)
@@ -173,7 +186,6 @@ def origins(study: StudyResults) -> str:
                 "spec": f"[{result.spec.digest}]({spec_link})",
                 "parameters": f"{result.spec.parameters:,}",
                 "trained on": trained,
-                "again": f"`make again NET={net}`",
             }
         )
     return markdown(rows)

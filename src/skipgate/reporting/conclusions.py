@@ -1,0 +1,204 @@
+"""A study in a few sentences, from its judged results. Each is left out where it has no subject."""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from skipgate.judging.claims.nets import by_depth, deepest, pairs
+from skipgate.judging.evidence import ANSWERS
+from skipgate.judging.judgement import JudgedTable, Judgement, better_rule
+from skipgate.judging.statistics import difference, estimate
+from skipgate.params import Params
+from skipgate.results.names import family
+from skipgate.results.store import Result, StudyResults, Waiting
+from skipgate.settings import MEAN_GATE
+
+SAID = {"holds": "hold", "fails": "fail", "undecided": "are undecided", "not run": "wait for nets"}
+
+
+def conclusions(params: Params, study: StudyResults, judgement: Judgement) -> list[str]:
+    """What a person in a hurry should know of a study."""
+    found = [_decided(params, judgement)]
+    for judged in judgement.tables:
+        found += _distances(judged) if judged.table.metric != MEAN_GATE.name else _levels(judged)
+    for sentence in (_failed, _gain, _gates, _shut, _pruned, _lesions):
+        found.append(_said(sentence, study))
+    return [text for text in (*found, _answers(judgement)) if text]
+
+
+def _said(sentence: Callable[[StudyResults], str], study: StudyResults) -> str:
+    """A sentence, or nothing as long as results that it takes are not there."""
+    try:
+        return sentence(study)
+    except Waiting:
+        return ""
+
+
+def _decided(params: Params, judgement: Judgement) -> str:
+    why = params.studies[judgement.study].deviation
+    if why:
+        return f"No number here is comparable with a paper's ({why}); claims are, with care."
+    totals = judgement.plain()["totals"]
+    words = [verdict.word for verdict in judgement.verdicts]
+    if not totals["cells"]:
+        return ""
+    return (
+        f"Of {totals['cells']} reported numbers {totals['decidable']} could be decided with these "
+        f"seeds or more, and {totals['decided']} were: {words.count('agrees')} agree, "
+        f"{words.count('differs')} differ."
+    )
+
+
+def _distances(judged: JudgedTable) -> Iterator[str]:
+    """By column of a table, how far the nets that learnt are from the paper at either epoch."""
+    columns: dict[str, list[tuple[float, float]]] = {}
+    for last, best in zip(judged.verdicts, judged.at_best, strict=True):
+        if last.gap and best.gap and last.learnt and best.learnt:
+            columns.setdefault(last.cell.column, []).append((last.gap.size, best.gap.size))
+    if not columns:
+        return
+    told = []
+    for column, gaps in columns.items():
+        at_last, at_best = np.mean(gaps, axis=0)
+        told.append(f"{column} {at_last:+.2f} at the last epoch and {at_best:+.2f} at the best")
+    title = judged.table.title
+    yield (
+        f"{title}: ours less the paper's, in {judged.table.unit}, on average over the nets that "
+        f"learnt: {'; '.join(told)}. {better_rule(judged.verdicts, judged.at_best).split(':')[0]}."
+    )
+
+
+def _levels(judged: JudgedTable) -> Iterator[str]:
+    gaps = [verdict.gap.size for verdict in judged.verdicts if verdict.gap]
+    if gaps:
+        lower = sum(gap < 0 for gap in gaps)
+        sizes = sorted(map(abs, gaps))
+        yield (
+            f"{judged.table.title}: ours is lower than the paper's in {lower} of {len(gaps)}, and "
+            f"{sizes[0]:.2f} to {sizes[-1]:.2f} away from it."
+        )
+
+
+def _failed(study: StudyResults) -> str:
+    """Nets that did not learn."""
+    failed = [net for net, result in study.having("train").items() if not result.has_learnt]
+    if not failed or study.measure.failed is None:
+        return ""
+    level = study.measure.text(study.measure.failed)
+    return f"{_listed([f'`{n}`' for n in failed])} did not learn ({level} or worse on average)."
+
+
+def _gain(study: StudyResults) -> str:
+    """What gating gains over the residual network of the same depth."""
+    found = pairs(study)
+    if len(found) < 2:
+        return ""
+    gains = {depth: difference(r.score(), g.score()) for depth, (r, g) in found.items()}
+    seen = {
+        depth: e.mean
+        for depth, gain in gains.items()
+        if (e := estimate(gain)) and abs(e.mean) > e.half
+    }
+    columns = [c for c in zip(*gains.values(), strict=False) if None not in c]
+    pooled = estimate([float(np.mean(np.array(column, dtype=float))) for column in columns])
+    unit = study.measure.points
+    where = ", ".join(f"{gain:+.2f} at d = {depth}" for depth, gain in seen.items())
+    what = f"visible at {where}" if seen else "nothing visible at any depth"
+    return (
+        f"What gating gains, residual less gated {study.measure.label} paired by seed: {what}; "
+        f"over all depths {pooled} {unit}."
+    )
+
+
+def _gates(study: StudyResults) -> str:
+    """How the mean gate changes with depth."""
+    gated = by_depth(study, "gated")
+    means = {d: e.mean for d, r in gated.items() if (e := estimate(r.metric("mean_gate")))}
+    if len(means) < 2:
+        return ""
+    values = list(means.values())
+    falls = all(a > b for a, b in itertools.pairwise(values))
+    told = ", ".join(f"{mean:.2f} at d = {depth}" for depth, mean in means.items())
+    return f"Mean max(0, k) {'falls' if falls else 'does not fall steadily'} with depth: {told}."
+
+
+def _shut(study: StudyResults) -> str:
+    """Which gates of the deepest gated network are shut."""
+    result = deepest(study, "gated")
+    if result is None:
+        return ""
+    shut = np.array(result.part("gates")["T"], dtype=float) == 0
+    if not shut.any():
+        return f"No gate of `{result.spec.net}` is shut."
+    places = np.flatnonzero(shut.all(1)) + 1
+    always = f"; in every seed {_ranges(places.tolist())}" if places.size else ""
+    return (
+        f"Of the {len(shut)} gates of `{result.spec.net}` {shut.sum(0).mean():.1f} are shut on "
+        f"average{always}."
+    )
+
+
+def _pruned(study: StudyResults) -> str:
+    """What half of the blocks is worth in the deepest networks."""
+    told = []
+    for kind in ("gated", "residual"):
+        result = deepest(study, kind, learnt=True)
+        if result is None:
+            continue
+        random = np.array(result.part("prune")["random"], dtype=float)
+        half = round((random.shape[1] - 1) / 2)
+        whole, left = (study.measure.text(float(np.nanmean(random[:, i]))) for i in (0, half))
+        told.append(f"`{result.spec.net}` goes from {whole} to {left}")
+    if not told:
+        return ""
+    return f"Half of the blocks removed at random: {study.measure.label} of {', of '.join(told)}."
+
+
+def _lesions(study: StudyResults) -> str:
+    """The worst single block, in the deepest network of each family that has learnt."""
+    told = []
+    for kind in dict.fromkeys(family(spec) for spec in study.specs.values()):
+        result = deepest(study, kind, learnt=True)
+        if result is not None and result.has("lesion"):
+            worst = study.measure.worst(_by_block(result))
+            told.append(f"`{result.spec.net}` {study.measure.text(worst)}")
+    if not told:
+        return ""
+    return f"Without its most important block, {study.measure.label} is: {', '.join(told)}."
+
+
+def _by_block(result: Result) -> list[float]:
+    """Mean over seeds of the score without each block."""
+    return [e.mean for row in result.part("lesion")["without"] if (e := estimate(row))]
+
+
+def _answers(judgement: Judgement) -> str:
+    """How many claims there are of each answer, and which fail."""
+    if not judgement.claims:
+        return ""
+    count: dict[str, list[str]] = {}
+    for judged in judgement.claims:
+        count.setdefault(judged.outcome.answer, []).append(f"`{judged.name}`")
+    told = []
+    for answer in (answer for answer in ANSWERS if answer in count):
+        names = count[answer]
+        which = f" ({', '.join(names)})" if answer in ("fails", "by construction") else ""
+        told.append(f"{len(names)} {SAID.get(answer, answer)}{which}")
+    return f"Of {len(judgement.claims)} claims {_listed(told)}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Words with commas and an `and`."""
+    return " and ".join([*([", ".join(names[:-1])] if len(names) > 1 else []), names[-1]])
+
+
+def _ranges(places: list[int]) -> str:
+    """Blocks as ranges: 31 to 36, 50."""
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and place == runs[-1][-1] + 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return "blocks " + ", ".join(f"{r[0]} to {r[-1]}" if len(r) > 1 else f"{r[0]}" for r in runs)
