@@ -1,4 +1,4 @@
-"""From numbers per seed to one of three words about a sentence.
+"""From numbers per seed to one word about a sentence.
 
 A claim is cut into parts, each a margin per seed that is positive where the claim is right. The
 same seed gives two nets the same order of examples, so margins are differences within a seed. The
@@ -7,19 +7,24 @@ needs no correction); it *fails* when some part's mean is below 0 at 5% divided 
 parts; otherwise it is *undecided*.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, stats
 
 from skipgate.judging.statistics import difference
 
-Answer = Literal["holds", "fails", "undecided", "not run"]
-ANSWERS: tuple[Answer, ...] = ("holds", "fails", "undecided", "not run")
+Answer = Literal["holds", "fails", "undecided", "by construction", "not run"]
+ANSWERS: tuple[Answer, ...] = ("holds", "fails", "undecided", "by construction", "not run")
 LEVEL = 0.05
+SEEN = 0.8
+"""How often an effect is to be seen: four times out of five."""
+CERTAIN = 60.0
+"""A mean of so many standard errors is seen every time, and SciPy's non-central t ends near it."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,8 @@ class Part:
     name: str
     margins: tuple[float, ...]
     unit: str = ""
+    stated: float | None = None
+    """The margin that the source's own numbers give."""
 
     @property
     def mean(self) -> float:
@@ -40,7 +47,22 @@ class Part:
         count = len(self.margins)
         if count < 2:
             return math.inf
-        return float(stats.t.isf(level, count - 1)) * self._deviation / math.sqrt(count)
+        return float(stats.t.isf(level, count - 1)) * self._error
+
+    def power(self, effect: float) -> float:
+        """The chance that as many seeds of this spread put the mean above 0 if `effect` is true."""
+        count = len(self.margins)
+        if count < 2:
+            return 0.0
+        if not self._error:
+            return float(effect > 0)
+        return _power(count, effect / self._error)
+
+    @property
+    def visible(self) -> float:
+        """The smallest effect that would have been seen four times out of five."""
+        count = len(self.margins)
+        return math.inf if count < 2 else _visible(count) * self._error
 
     def __str__(self) -> str:
         half = self.bound(LEVEL)
@@ -52,6 +74,22 @@ class Part:
     def _deviation(self) -> float:
         return float(np.std(self.margins, ddof=1)) if len(self.margins) > 1 else 0.0
 
+    @property
+    def _error(self) -> float:
+        return self._deviation / math.sqrt(len(self.margins))
+
+
+def _power(count: int, errors: float) -> float:
+    """Of a one-sided t test, where the true mean lies so many standard errors above 0."""
+    limit = stats.t.isf(LEVEL, count - 1)
+    return 1.0 if errors > CERTAIN else float(stats.nct.sf(limit, count - 1, errors))
+
+
+@functools.cache
+def _visible(count: int) -> float:
+    """The true mean, in standard errors, that is seen with the chance `SEEN`."""
+    return float(optimize.brentq(lambda errors: _power(count, errors) - SEEN, 0.0, CERTAIN))
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -61,6 +99,19 @@ class Outcome:
     parts: tuple[Part, ...] = ()
     reason: str = ""
     nets: tuple[str, ...] = ()
+    test: str = ""
+    """How the sentence is tested, in one sentence."""
+    beside: tuple[Part, ...] = ()
+    """Margins that are shown and decide nothing."""
+
+    @property
+    def power(self) -> float | None:
+        """The chance of `holds` if the source's own numbers are true; None where it has none.
+
+        The product over parts, which is exact where they are independent.
+        """
+        found = [part.power(part.stated) for part in self.parts if part.stated is not None]
+        return math.prod(found) if found and len(found) == len(self.parts) else None
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.parts)) or self.reason
@@ -92,3 +143,8 @@ def paired(
 def above(name: str, values: Sequence[float | None], threshold: float, unit: str = "") -> Part:
     """By how much values exceed a threshold."""
     return paired(name, values, [threshold] * len(values), unit)
+
+
+def below(name: str, values: Sequence[float | None], threshold: float, unit: str = "") -> Part:
+    """By how much values fall short of a threshold."""
+    return paired(name, [threshold] * len(values), values, unit)

@@ -116,7 +116,7 @@ def judge_study(params: Params, study: StudyResults, papers: dict[str, Paper]) -
                     JudgedTable(source, name, table, verdicts, judge(params, table, study, "best"))
                 )
         for name, claim in paper.claims.items():
-            outcome = claims.judge(name, claim, study)
+            outcome = claims.judge(paper, name, study)
             if outcome.answer != "not run" or claims.concerns(name, study):
                 answered.append(JudgedClaim(source, name, claim, outcome))
     return Judgement(study.name, len(study.results), tables, answered)

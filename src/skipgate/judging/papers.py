@@ -126,14 +126,18 @@ class Claim:
     """A sentence of a paper; `judging/claims` tests those that nets or theory can decide."""
 
     says: str
+    """In our words and short, for tables."""
+    quote: str
+    """The source's own words; [...] stands for what is left out."""
     where: str
+    of: str = ""
+    """The data that the source says it of; empty where it names none or needs none."""
     needs: str = ""
     """What it takes to decide the claim, where this project does not have it yet."""
     deviation: str = ""
-    """What the networks that decide it here have instead of the source's.
-
-    It was registered before they were looked at.
-    """
+    """What the networks that decide it here have instead of the source's."""
+    by_construction: str = ""
+    """Why it could not be otherwise: it is then no finding that it holds."""
 
 
 @dataclass(frozen=True)
@@ -208,3 +212,8 @@ def cells(paper: Paper) -> Iterator[tuple[str, Cell]]:
     for name, table in paper.tables.items():
         for cell in table.cells:
             yield name, cell
+
+
+def column_of(paper: Paper, table: str, column: str) -> dict[str, float]:
+    """A column of reported numbers by their rows."""
+    return {cell.row: cell.value for cell in paper.tables[table].cells if cell.column == column}

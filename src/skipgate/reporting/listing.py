@@ -9,6 +9,7 @@ from skipgate.judging.coverage import coverage, kinds, verdict
 from skipgate.judging.papers import Cell, Paper, Protocol, Statement, Table
 from skipgate.judging.protocols import Settings, departures
 from skipgate.params import Params
+from skipgate.reporting import answers
 from skipgate.reporting.overview import recorded
 from skipgate.reporting.pages import NOTE
 from skipgate.reporting.tables import markdown
@@ -43,7 +44,7 @@ def papers_page(params: Params, papers: dict[str, Paper]) -> str:
             parts += [_table(f"{name} {key}", table, studies) for key, table in tables.items()]
         parts += [_protocol(key, lines, settings) for key, lines in paper.protocols.items()]
         if paper.claims:
-            parts.append(f"### Claims\n\n{_claims(name, paper, studies)}")
+            parts.append(f"### Claims\n\n{answers.listing(name, paper, studies)}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -222,19 +223,3 @@ def _notes(notes: Sequence[tuple[str, str]]) -> str:
         if note:
             places.setdefault(note, []).append(place)
     return "\n".join(f"- {'; '.join(of)}: {note}" for note, of in places.items())
-
-
-def _claims(name: str, paper: Paper, studies: dict[str, dict[str, object]]) -> str:
-    rows: list[dict[str, object]] = []
-    for key, claim in paper.claims.items():
-        answers = []
-        for study, record in studies.items():
-            told = record.get("claims", {})
-            if isinstance(told, dict) and f"{name} {key}" in told:
-                answers.append(f"{study}: {told[f'{name} {key}']['answer']}")
-        not_run = f"not run; it takes {claim.needs}" if claim.needs else "not run"
-        fate = "; ".join(answers) or not_run
-        rows.append(
-            {"claim": f"**{key}**: {claim.says}", "where": claim.where, "what became of it": fate}
-        )
-    return markdown(rows)

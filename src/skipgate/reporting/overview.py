@@ -98,12 +98,14 @@ def _line(name: str, start: Path, nets: str, meaning: str) -> dict[str, object]:
     line = recorded(name)
     verdicts = line.get("verdicts", {})
     answers = line.get("answers", {})
+    # What is so by construction could not have failed to hold.
+    asked = sum(answers.values()) - answers.get("by construction", 0)
     return {
         "study": f"[{name}]({paths.link(page, start)})" if page.exists() else name,
         "nets run": nets,
         "cells": sum(verdicts.values()) if line else "-",
         **{word: verdicts.get(word, "-") for word in WORDS},
-        "claims held": f"{answers.get('holds', 0)} of {sum(answers.values())}" if line else "-",
+        "claims held": f"{answers.get('holds', 0)} of {asked}" if line else "-",
         "what it means": meaning,
     }
 
@@ -116,7 +118,7 @@ def _meaning(params: Params, name: str, line: dict[str, Any]) -> str:
     answers = line["answers"]
     judged = sum(verdicts[word] for word in ("agrees", "inconclusive", "differs"))
     others = ", ".join(
-        f"{answers[a]} {SAID.get(a, a)}" for a in ANSWERS if a != "holds" and answers[a]
+        f"{answers[a]} {SAID.get(a, a)}" for a in ANSWERS if a != "holds" and answers.get(a)
     )
     claims = f"{answers['holds']} claims hold" + (f", {others}" if others else "")
     if settings.deviation:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from skipgate import paths
-from skipgate.judging.judgement import JudgedTable, Judgement
+from skipgate.judging.judgement import JudgedTable
 from skipgate.judging.statistics import difference, estimate
 from skipgate.judging.verdicts import Verdict
 from skipgate.reader import flat, plain
@@ -122,24 +122,6 @@ def _word(verdict: Verdict, margin: float) -> str:
         return verdict.word
     small = f" {WITHIN}" if verdict.gap.reach <= margin else ""
     return f"**differs**, {'higher' if verdict.gap.size > 0 else 'lower'}{small}"
-
-
-def answers(judgement: Judgement) -> str:
-    """The papers' sentences, what the runs say to each, and by how much."""
-    rows: list[dict[str, object]] = [
-        {
-            "claim": f"**{judged.name}**: {judged.claim.says}"
-            + (f" (Ours: {how}.)" if (how := judged.claim.deviation) else ""),
-            "where": f"{judged.paper}, {judged.claim.where}",
-            "answer": f"**{judged.outcome.answer}**",
-            "margins by seed: mean ± 90% interval; above 0 where the claim is right": str(
-                judged.outcome
-            ),
-            "nets": ", ".join(f"`{net}`" for net in judged.outcome.nets),
-        }
-        for judged in judgement.claims
-    ]
-    return markdown(rows)
 
 
 def ablations(study: StudyResults) -> str:

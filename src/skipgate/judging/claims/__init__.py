@@ -1,36 +1,21 @@
 """The papers' sentences as tests on results."""
 
-from collections.abc import Callable
+from dataclasses import replace
 
-from skipgate.judging.claims import blocks, discards, gating, routes
-from skipgate.judging.claims.nets import Found
-from skipgate.judging.evidence import Outcome, decide
-from skipgate.judging.papers import Claim
+from skipgate.judging.claims import blocks, depth, discards, estimates, gating, routes
+from skipgate.judging.claims.nets import Found, Test
+from skipgate.judging.evidence import Outcome, Part, decide
+from skipgate.judging.papers import Claim, Paper
 from skipgate.results.store import StudyResults, Waiting
 
-TESTS: dict[str, Callable[[StudyResults], Found]] = {
-    "gated-beats-residual-mnist": gating.gated_beats_residual,
-    "gain-grows-with-depth": gating.gain_grows,
-    "classical-fails-deep": gating.classical_fails,
-    "k-falls-with-depth": gating.k_falls,
-    "k-low-in-the-middle": gating.k_low_in_the_middle,
-    "half-removed-90": gating.half_removed,
-    "residual-breaks-early": gating.residual_breaks_early,
-    "greedy-beats-random": gating.greedy_beats_random,
-    "gated-train-loss": gating.gated_train_loss,
-    "lesion-mild": blocks.lesion_mild,
-    "lesion-kills-plain": blocks.lesion_kills_plain,
-    "shuffle-smooth": blocks.shuffle_smooth,
-    "estimation-error-zero-mean": blocks.estimation_mean,
-    "estimation-std-falls": blocks.estimation_deviation,
-    "paths-removed": routes.paths_removed,
-    "shallow-paths-gradient": routes.shallow_paths,
-    "discards-late-layers": discards.discards_late,
-    "lossless-removal": discards.lossless_removal,
-    "same-accuracy-fewer-layers": discards.same_accuracy,
-    "stochastic-depth": discards.all_kept_at_test,
+TESTS: dict[str, Test] = {
+    **gating.TESTS,
+    **depth.TESTS,
+    **blocks.TESTS,
+    **estimates.TESTS,
+    **routes.TESTS,
+    **discards.TESTS,
 }
-
 
 MEASURE = "error"
 """What these sentences speak of: they are not asked where networks are judged by something else."""
@@ -44,19 +29,39 @@ def concerns(claim: str, study: StudyResults) -> bool:
         return True
 
 
-def judge(claim: str, told: Claim, study: StudyResults) -> Outcome:
-    """What this study's results say about a claim."""
+def judge(paper: Paper, claim: str, study: StudyResults) -> Outcome:
+    """What this study's results say about a claim of a paper."""
+    told = paper.claims[claim]
     if claim not in TESTS:
         return Outcome("not run", reason=told.needs or "no probe decides it yet")
+    test = TESTS[claim].sentence
     try:
         found = _tested(claim, study)
     except Waiting as net:
-        return Outcome("not run", reason=f"waits for `{net}`")
+        return Outcome("not run", reason=f"waits for `{net}`", test=test)
     if found is None:
-        return Outcome("not run", reason="the study has not got the nets that this is about")
-    parts, results = found
-    return decide(parts, [result.spec.net for result in results])
+        reason = told.needs or "the study has not got the nets that this is about"
+        return Outcome("not run", reason=reason, test=test)
+    by_paper = TESTS[claim].stated
+    stated = by_paper(paper, study.measure) if by_paper else {}
+    parts = [_with(part, stated) for part in found.parts]
+    beside = tuple(_with(part, stated) for part in found.beside)
+    outcome = decide(parts, [result.spec.net for result in found.results])
+    return by_construction(told, replace(outcome, test=test, beside=beside))
 
 
-def _tested(claim: str, study: StudyResults) -> Found:
-    return TESTS[claim](study) if study.measure.name == MEASURE else None
+def by_construction(told: Claim, outcome: Outcome) -> Outcome:
+    """The outcome, not counted as held where it could not have been otherwise.
+
+    If it is otherwise all the same, something is broken and the answer stands.
+    """
+    expected = told.by_construction and outcome.answer == "holds"
+    return replace(outcome, answer="by construction") if expected else outcome
+
+
+def _with(part: Part, stated: dict[str, float]) -> Part:
+    return replace(part, stated=stated.get(part.name))
+
+
+def _tested(claim: str, study: StudyResults) -> Found | None:
+    return TESTS[claim].run(study) if study.measure.name == MEASURE else None

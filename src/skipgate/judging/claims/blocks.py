@@ -1,81 +1,183 @@
-"""What unrolled (section 2) and the lecture say of single blocks: lesions, shuffles, estimates."""
+"""What unrolled (section 2) says of single blocks: lesions, shuffles, gates that depend on x."""
+
+from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
-from skipgate.judging.claims.nets import MILD, Found, deepest, each_with_shortcuts, failed_at
-from skipgate.judging.evidence import Part, above, paired
+from skipgate.judging.claims.nets import (
+    MILD,
+    Found,
+    Test,
+    by_depth,
+    deepest,
+    failed_at,
+    of_each,
+    trained,
+)
+from skipgate.judging.evidence import Part, above, below, paired
+from skipgate.judging.papers import Paper, column_of
 from skipgate.results.store import Result, StudyResults
+from skipgate.settings import Measure
 
 SMOOTH = 0.7
-FALLING = 0.9
-"""Rank correlations above which errors follow the shuffling, and deviations the blocks."""
-SMALL = 0.1
-"""A mean error below this share of the output's own spread is close to 0."""
+"""The rank correlation above which errors follow the shuffling."""
+MANY = 0.2
+"""A fifth of things is many: the smallest share of layers that epsilon-ResNet reports dropping."""
+MOST = 0.5
+Numbers = npt.NDArray[np.float64]
 
 
-def lesion_mild(study: StudyResults) -> Found:
-    """The median block costs little; the first costs more than the median."""
+def _lost(result: Result) -> Numbers:
+    """What each block's removal costs, [block][seed]."""
+    without, whole = (np.array(result.part("lesion")[k], dtype=float) for k in ("without", "whole"))
+    lost: Numbers = without - whole
+    return lost
+
+
+def lesion_mild(study: StudyResults) -> Found | None:
+    """The costliest block of each network."""
 
     def parts(result: Result) -> list[Part]:
-        lesion = result.part("lesion")
-        lost = np.array(lesion["without"], dtype=float) - np.array(lesion["whole"], dtype=float)
-        median = np.median(lost, axis=0).tolist()
-        least = [MILD] * len(median)
-        first = lost[0].tolist()
         name = result.spec.net
         unit = result.measure.points
+        worst = np.array(result.part("lesion")["without"], dtype=float).max(0).tolist()
+        failed = failed_at(result.measure)
         return [
-            paired(f"{name}, median block, less than {MILD:g} point", least, median, unit),
-            paired(f"{name}, first block above the median", first, median, unit),
+            below(f"{name}, costliest block, under {MILD:g}", _worst(result), MILD, unit),
+            below(f"{name}, error without it, under {failed:g}%", worst, failed, unit),
         ]
 
-    return each_with_shortcuts(study, parts)
+    return of_each(trained(study), parts)
 
 
-def lesion_kills_plain(study: StudyResults) -> Found:
-    """No block of a plain network that has learnt can be spared."""
+def _worst(result: Result) -> list[float]:
+    return [float(cost) for cost in _lost(result).max(0)]
+
+
+def lesion_early(study: StudyResults) -> Found | None:
+    """The first block, and blocks that begin a stage, against the median block."""
+
+    def parts(result: Result) -> list[Part]:
+        lost = _lost(result)
+        stages = result.part("lesion")["stage"]
+        median = np.median(lost, axis=0).tolist()
+        unit = result.measure.points
+        name = result.spec.net
+        found = [paired(f"{name}, first block above the median", lost[0].tolist(), median, unit)]
+        begins = [i for i in range(1, len(stages)) if stages[i] != stages[i - 1]]
+        if begins:
+            changing = lost[begins].mean(0).tolist()
+            found.append(paired(f"{name}, blocks that begin a stage", changing, median, unit))
+        return found
+
+    return of_each(trained(study), parts)
+
+
+def lesion_kills_plain(study: StudyResults) -> Found | None:
+    """The block of a plain network that is missed least."""
     result = deepest(study, "plain", learnt=True)
     if result is None:
         return None
     least = np.array(result.part("lesion")["without"], dtype=float).min(0).tolist()
-    failed = failed_at(result.measure)
-    name = f"least harmful block, error above {failed:g}%"
-    return [above(name, least, failed, result.measure.points)], [result]
+    part = above(LEAST, least, failed_at(result.measure), result.measure.points)
+    return Found([part], [result])
 
 
-def shuffle_smooth(study: StudyResults) -> Found:
+LEAST = "error without the block that is missed least"
+
+
+def _vgg(paper: Paper, measure: Measure) -> dict[str, float]:
+    return {LEAST: column_of(paper, "vgg-lesion", "error")["VGG"] - failed_at(measure)}
+
+
+def _shuffled(study: StudyResults, parts: Callable[[Result], list[Part]]) -> Found | None:
+    """Of residual networks, which the sentence speaks of; of highway networks beside them."""
+    found = of_each(trained(study, ("residual", "gated")), parts)
+    highway = [part for result in trained(study, ("highway",)) for part in parts(result)]
+    return found and Found(found.parts, found.results, tuple(highway))
+
+
+def shuffle_smooth(study: StudyResults) -> Found | None:
     """Rank correlation of the error with the distance from the trained order."""
 
     def parts(result: Result) -> list[Part]:
         taus = result.part("shuffle")["tau"]
         errors = np.array(result.part("shuffle")["errors"], dtype=float)
         ranks = [-float(stats.spearmanr(taus, column).statistic) for column in errors.T]
-        return [above(f"{result.spec.net}, rank correlation above {SMOOTH:g}", ranks, SMOOTH, "")]
+        return [above(f"{result.spec.net}, rank correlation above {SMOOTH:g}", ranks, SMOOTH)]
 
-    return each_with_shortcuts(study, parts)
-
-
-def estimation_mean(study: StudyResults) -> Found:
-    """Mean estimation error, as a share of the spread of what is estimated."""
-
-    def parts(result: Result) -> list[Part]:
-        mean, size = (
-            np.array(result.part("estimation")[key], dtype=float) for key in ("mean", "size")
-        )
-        share = np.abs(mean / size).mean(0).tolist()
-        name = f"{result.spec.net}, less than {SMALL:g} of the spread"
-        return [paired(name, [SMALL] * len(share), share)]
-
-    return each_with_shortcuts(study, parts)
+    return _shuffled(study, parts)
 
 
-def estimation_deviation(study: StudyResults) -> Found:
-    """Rank correlation of the deviation with the block's place."""
+def shuffle_mild(study: StudyResults) -> Found | None:
+    """The share of drawn orders, other than the trained one, that cost little."""
 
     def parts(result: Result) -> list[Part]:
-        rows = np.array(result.part("estimation")["deviation"], dtype=float)
-        ranks = [-float(stats.spearmanr(range(len(rows)), column).statistic) for column in rows.T]
-        return [above(f"{result.spec.net}, rank correlation above {FALLING:g}", ranks, FALLING, "")]
+        shuffle = result.part("shuffle")
+        moved = np.array(shuffle["tau"]) < 1
+        errors = np.array(shuffle["errors"], dtype=float)[moved]
+        whole = np.array(result.part("lesion")["whole"], dtype=float)
+        share = (errors - whole < MILD).mean(0).tolist()
+        return [above(f"{result.spec.net}, share of orders above {MANY:g}", share, MANY)]
 
-    return each_with_shortcuts(study, parts)
+    return _shuffled(study, parts)
+
+
+def gates_sparse(study: StudyResults) -> Found | None:
+    """The deepest highway network; shallower ones beside it."""
+    found = of_each(trained(study, ("highway",)), _low_gates)
+    if found is None:
+        return None
+    others = [r for r in by_depth(study, "highway").values() if r not in found.results]
+    return Found(found.parts, found.results, tuple(p for r in others for p in _low_gates(r)))
+
+
+def _low_gates(result: Result) -> list[Part]:
+    """Shares of gate values, and of units on average, that let next to nothing through."""
+    spread = result.part("gates")["spread"]["T"]
+    values, units = (np.array(spread[key], dtype=float).mean(0) for key in ("low", "quiet"))
+    name = result.spec.net
+    return [
+        above(f"{name}, share of low values above {MOST:g}", values.tolist(), MOST),
+        below(f"{name}, share of units low on average below {MOST:g}", units.tolist(), MOST),
+    ]
+
+
+TESTS = {
+    "lesion-mild": Test(
+        "In the deepest trained network of each family and body with shortcuts, the block whose "
+        f"removal costs most costs under {MILD:g} point of error, and leaves the network better "
+        "than one that has not learnt (50% error, where guessing gives 90%).",
+        lesion_mild,
+    ),
+    "lesion-early": Test(
+        "In the deepest trained network of each family and body with shortcuts, the first block, "
+        "and the mean of blocks that begin a new stage, cost more than the median block.",
+        lesion_early,
+    ),
+    "lesion-kills-plain": Test(
+        "In the deepest plain network that has learnt, even the block that is missed least "
+        "leaves an error above 50%.",
+        lesion_kills_plain,
+        _vgg,
+    ),
+    "shuffle-smooth": Test(
+        "In the deepest trained residual and gated network of each body, over random swaps of "
+        "blocks within a stage, the error's rank correlation with the distance from the trained "
+        f"order (by Kendall's tau) is above {SMOOTH:g}.",
+        shuffle_smooth,
+    ),
+    "shuffle-many-mild": Test(
+        f"In the same networks, more than {MANY:.0%} of the orders drawn, from one swap to as many "
+        f"as there are blocks, cost under {MILD:g} point of error.",
+        shuffle_mild,
+    ),
+    "gates-sparse-by-sample": Test(
+        "In the deepest trained highway network, over blocks, test images and units, more than "
+        f"{MOST:.0%} of the values of T are below "
+        f"0.1, while fewer than {MOST:.0%} of the units have a mean below 0.1.",
+        gates_sparse,
+    ),
+}

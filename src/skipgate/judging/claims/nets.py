@@ -2,21 +2,42 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import cast
+from dataclasses import dataclass
 
 import numpy as np
 
 from skipgate.judging.evidence import Part
+from skipgate.judging.papers import Paper
 from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults, Waiting
-from skipgate.settings import Measure, Mlp
-
-Found = tuple[list[Part], list[Result]] | None
-"""The margins that decide a claim, and their nets; None where the study lacks the nets."""
+from skipgate.settings import Crelu, Fleuret, Measure, Mlp, Resnet
+from skipgate.specs import Spec
 
 MILD = 1.0
 """An error that grows by fewer points has barely changed."""
 SHORTCUTS = ("residual", "gated", "highway")
+FEWEST = 5
+"""In networks of fewer blocks one block is too much of the whole to speak of depth."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The margins that decide a claim, their nets, and margins that are only shown."""
+
+    parts: list[Part]
+    results: list[Result]
+    beside: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True)
+class Test:
+    """How a claim is tested."""
+
+    sentence: str
+    run: Callable[[StudyResults], Found | None]
+    """None where the study lacks the nets."""
+    stated: Callable[[Paper, Measure], dict[str, float]] | None = None
+    """The margin of each part by its name, where the source's numbers give it."""
 
 
 def by_depth(study: StudyResults, kind: str) -> dict[int, Result]:
@@ -39,9 +60,12 @@ def result_of(study: StudyResults, net: str) -> Result:
 
 
 def deepest(study: StudyResults, kind: str, *, learnt: bool = False) -> Result | None:
-    """The deepest network of a family with five blocks or more; `learnt` leaves out failed ones."""
-    found = [r for r in by_depth(study, kind).values() if blocks_of(r) >= 5]
-    return next((r for r in reversed(found) if not learnt or r.has_learnt), None)
+    """The deepest multilayer network of a family, of five blocks or more.
+
+    `learnt` leaves out failed ones.
+    """
+    found = [r for r in by_depth(study, kind).values() if blocks_of(r.spec) >= FEWEST]
+    return next((r for r in reversed(found) if not learnt or has_learnt(r)), None)
 
 
 def failed_at(measure: Measure) -> float:
@@ -49,23 +73,52 @@ def failed_at(measure: Measure) -> float:
     return math.inf if measure.failed is None else measure.failed
 
 
-def blocks_of(result: Result) -> int:
-    """How many blocks a multilayer network has."""
-    body = cast(Mlp, result.spec.settings.body)
-    return body.depth // body.layers
+def has_learnt(result: Result) -> bool:
+    """Whether every seed has: a sentence on trained networks is not about one that has failed."""
+    return all(e is not None and result.measure.has_learnt(e) for e in result.score())
 
 
-def each_with_shortcuts(study: StudyResults, parts: Callable[[Result], list[Part]]) -> Found:
-    """What the deepest network that has learnt of each family with shortcuts says."""
-    found = [result for kind in SHORTCUTS if (result := deepest(study, kind, learnt=True))]
-    return ([part for result in found for part in parts(result)], found) if found else None
+def blocks_of(spec: Spec) -> int:
+    """How many blocks a network has; 0 where its body is of a kind that no claim is about."""
+    body = spec.settings.body
+    if isinstance(body, Resnet):
+        return body.blocks * body.stages
+    if isinstance(body, Fleuret):
+        return body.blocks
+    return body.depth // body.layers if isinstance(body, Mlp | Crelu) else 0
 
 
-def pairs(study: StudyResults) -> dict[int, tuple[Result, Result]]:
-    """Residual and gated networks of the same depth."""
-    residual = by_depth(study, "residual")
-    gated = by_depth(study, "gated")
-    return {depth: (residual[depth], gated[depth]) for depth in residual if depth in gated}
+def trained(
+    study: StudyResults,
+    families: Sequence[str] = SHORTCUTS,
+    admits: Callable[[Spec], bool] | None = None,
+) -> list[Result]:
+    """The deepest network that has learnt, of five blocks or more, of each family and body."""
+    found: dict[tuple[str, str], Result] = {}
+    for net, spec in study.specs.items():
+        fits = family(spec) in families and blocks_of(spec) >= FEWEST
+        if fits and (admits is None or admits(spec)):
+            result = result_of(study, net)
+            kind = family(spec), spec.settings.body.kind
+            deeper = kind not in found or blocks_of(spec) > blocks_of(found[kind].spec)
+            if deeper and has_learnt(result):
+                found[kind] = result
+    return list(found.values())
+
+
+def of_each(results: Sequence[Result], parts: Callable[[Result], list[Part]]) -> Found | None:
+    """The parts that each of these nets gives."""
+    made = [part for result in results for part in parts(result)]
+    return Found(made, list(results)) if made else None
+
+
+def pairs(
+    study: StudyResults, first: str = "residual", second: str = "gated"
+) -> dict[int, tuple[Result, Result]]:
+    """Multilayer networks of two families that have the same depth."""
+    one = by_depth(study, first)
+    other = by_depth(study, second)
+    return {depth: (one[depth], other[depth]) for depth in one if depth in other}
 
 
 def flat(pairs: dict[int, tuple[Result, Result]]) -> list[Result]:
@@ -80,3 +133,9 @@ def slope(depths: Sequence[int], rows: Sequence[Sequence[float | None]]) -> tupl
         float(np.polyfit(np.log2(depths), np.array(column, dtype=float), 1)[0])
         for column in columns
     )
+
+
+def mean_of(rows: Sequence[Sequence[float | None]]) -> tuple[float, ...]:
+    """By seed, the mean over rows [row][seed], in the seeds that all rows have."""
+    columns = [column for column in zip(*rows, strict=False) if None not in column]
+    return tuple(float(np.mean(np.array(column, dtype=float))) for column in columns)

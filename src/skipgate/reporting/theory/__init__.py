@@ -5,7 +5,7 @@ from pathlib import Path
 from skipgate import paths
 from skipgate.files import read_json
 from skipgate.judging.judgement import Judgement
-from skipgate.reporting import tables
+from skipgate.reporting import answers
 from skipgate.reporting.pages import NOTE
 from skipgate.reporting.theory import figures, sections, starts
 from skipgate.reporting.theory.findings import Theory, findings
@@ -52,7 +52,7 @@ def theory_page(judgement: Judgement) -> str:
         pictures["paths"],
         sections.counts(theory),
         f"## Beside the papers\n\n{ABOUT_EXACT}\n\n{sections.exact(judgement)}",
-        "## Claims\n\n" + tables.answers(judgement),
+        "## Claims\n\n" + answers.section(judgement),
     ]
     return "\n\n".join(parts) + "\n"
 
