@@ -272,7 +272,7 @@ def test_every_claim_has_its_words_its_place_and_a_test_or_what_it_takes(loaded)
         for name, claim in paper.claims.items():
             assert len(claim.quote.split()) > 5, name
             assert claim.where, name
-            assert len(claim.says) <= 80, f"{name}: too long for a table"
+            assert len(claim.says) <= 70, f"{name}: too long for a table"
             assert claim.needs or tests[name].sentence.endswith("."), name
 
 

@@ -35,6 +35,31 @@ def test_a_lesion_equals_a_deletion(body, pair):
                 assert torch.equal(made(x), lesioned)
 
 
+def test_blocks_that_epsilon_has_closed_can_go_without_changing_a_prediction():
+    """Image by image; without the open ones, predictions do change."""
+    body, x = Resnet("resnet", blocks=4, width=8), images(200)
+    made = network(body, GateChoice("epsilon", {"epsilon": 0.5})).eval()
+    weak = [i for i, block in enumerate(made.blocks) if block.site.keeps_shape][::2]
+    with torch.no_grad():
+        for index in weak:
+            for parameter in made.blocks[index].transform.parameters():
+                parameter.mul_(0.01)
+    shut, h = [], made.stem(x)
+    for index, block in enumerate(made.blocks):
+        if not block.T(h, block.transform(h)).any():
+            shut.append(index)
+        h = block(h)
+    assert set(weak) <= set(shut)
+    whole = made(x).argmax(-1)
+    without = [
+        i for i, block in enumerate(made.blocks) if i not in shut or not block.site.keeps_shape
+    ]
+    with arranged(made, without):
+        assert torch.equal(made(x).argmax(-1), whole)
+    with arranged(made, [i for i in without if not made.blocks[i].site.keeps_shape]):
+        assert not torch.equal(made(x).argmax(-1), whole)
+
+
 def test_replicas_can_be_closed_apart():
     made, x = network(MLP, replicas=2).eval(), images(4, 2)
     whole = made(x)
