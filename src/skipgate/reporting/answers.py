@@ -28,7 +28,7 @@ def section(judgement: Judgement) -> str:
     if not judgement.claims:
         return ""
     rows: list[dict[str, object]] = [
-        {"claim": f"`{c.name}`", "answer": f"**{c.outcome.answer}**", "in short": c.claim.says}
+        {"claim": f"`{c.name}`", "answer": c.outcome.answer, "in short": c.claim.says}
         for c in judgement.claims
     ]
     blocks = [block(judged, judgement.study) for judged in judgement.claims]
