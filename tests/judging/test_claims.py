@@ -193,6 +193,18 @@ def _shuffles(errors):
     return make
 
 
+def _paths(study, m):
+    """Lost blocks cost the plain network more, and half of them little more than a quarter."""
+    for net, cost in (("plain-10", m), ("residual-10", 0 * m)):
+        lesion = study.results[net].parts["lesion"]
+        lesion["whole"] = [5.0] * 5
+        lesion["without"] = each(lesion["without"], 5 + cost)
+    part = study.results["residual-50"].parts["prune"]
+    steps = len(part["random"][0])
+    rows = [list(20 + (1 - m) * (step > 0.3 * steps)) for step in range(steps)]
+    part["random"] = [rows for _ in part["random"]]
+
+
 def _gate_values(study, m):
     spread = study.results["highway-10"].parts["gates"]["spread"]["T"]
     spread["low"] = each(spread["low"], 0.5 + m / 10)
@@ -235,6 +247,7 @@ MADE = {
     "lesion-kills-plain": _lesions(lambda first, x: x, whole=50.0),
     "shuffle-smooth": _shuffles(lambda tau, x: -tau * x),
     "shuffle-many-mild": _shuffles(lambda tau, x: 0.5 if x > 0 else 5.0),
+    "paths-removed": _paths,
     "gates-sparse-by-sample": _gate_values,
     "estimation-error-zero-mean": _estimates(mean=lambda i, x: 0.1 - x / 20),
     "residual-zero-mean": _estimates(

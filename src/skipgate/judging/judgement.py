@@ -125,7 +125,7 @@ def judge_study(params: Params, study: StudyResults, papers: dict[str, Paper]) -
 def _failed_claim(judged: JudgedClaim) -> tuple[str, float]:
     """A claim that fails, by its clearest part."""
     part = min(judged.outcome.parts, key=_errors, default=None)
-    text = f'"{judged.claim.says}" ({judged.paper}, {judged.claim.where}) fails'
+    text = f"{judged.claim.says} ({judged.paper}, {judged.claim.where}) This fails"
     if part is None:
         return f"{text}, computed and not sampled: {judged.outcome.reason}.", CERTAIN
     below = -_errors(part)

@@ -19,6 +19,7 @@ from skipgate.judging.claims.nets import (
     flat,
     mean_of,
     pairs,
+    pruned,
     result_of,
     slope,
 )
@@ -109,20 +110,13 @@ def k_low_in_the_middle(study: StudyResults) -> Found | None:
     return Found(parts, [result])
 
 
-def _pruned(result: Result, share: float) -> list[float]:
-    """Error per seed after a share of the blocks is removed at random, averaged over orders."""
-    random = np.array(result.part("prune")["random"], dtype=float)
-    place = round(share * (random.shape[1] - 1))
-    return [float(v) for v in random[:, place].mean(0)]
-
-
 def half_removed(study: StudyResults) -> Found | None:
     """Accuracy without half of the blocks, as a share of the whole network's."""
     result = deepest(study, "gated")
     if result is None:
         return None
     whole = np.array(result.part("lesion")["whole"], dtype=float)
-    kept = 100 * (100 - np.array(_pruned(result, HALF))) / (100 - whole)
+    kept = 100 * (100 - np.array(pruned(result, HALF))) / (100 - whole)
     return Found([above(f"accuracy kept, above {KEPT:g}%", kept.tolist(), KEPT, "%")], [result])
 
 
@@ -132,12 +126,12 @@ def residual_breaks_early(study: StudyResults) -> Found | None:
     if not found:
         return None
     residual, gated = found[-1]
-    cost = difference(_pruned(residual, FEW), residual.part("lesion")["whole"])
+    cost = difference(pruned(residual, FEW), residual.part("lesion")["whole"])
     unit = study.measure.points
     parts = [above(f"residual, {FEW:.0%} removed, over {MILD:g} lost", cost, MILD, unit)]
     for share in (FEW, 0.25, HALF):
         name = f"{share:.0%} removed, gated better"
-        parts.append(paired(name, _pruned(residual, share), _pruned(gated, share), unit))
+        parts.append(paired(name, pruned(residual, share), pruned(gated, share), unit))
     return Found(parts, [residual, gated])
 
 

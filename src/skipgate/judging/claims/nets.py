@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -88,6 +89,11 @@ def blocks_of(spec: Spec) -> int:
     return body.depth // body.layers if isinstance(body, Mlp | Crelu) else 0
 
 
+def depth_of(result: Result) -> int:
+    """The layers of a multilayer network."""
+    return cast(Mlp, result.spec.settings.body).depth
+
+
 def trained(
     study: StudyResults,
     families: Sequence[str] = SHORTCUTS,
@@ -139,3 +145,10 @@ def mean_of(rows: Sequence[Sequence[float | None]]) -> tuple[float, ...]:
     """By seed, the mean over rows [row][seed], in the seeds that all rows have."""
     columns = [column for column in zip(*rows, strict=False) if None not in column]
     return tuple(float(np.mean(np.array(column, dtype=float))) for column in columns)
+
+
+def pruned(result: Result, share: float) -> list[float]:
+    """Error per seed after a share of the blocks is removed at random, averaged over orders."""
+    random = np.array(result.part("prune")["random"], dtype=float)
+    place = round(share * (random.shape[1] - 1))
+    return [float(v) for v in random[:, place].mean(0)]

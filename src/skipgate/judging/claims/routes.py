@@ -5,13 +5,57 @@ import math
 import numpy as np
 from scipy import stats
 
-from skipgate.judging.claims.nets import Found, Test, blocks_of, deepest, of_each
-from skipgate.judging.evidence import Part, paired
+from skipgate.judging.claims.nets import (
+    MILD,
+    Found,
+    Test,
+    blocks_of,
+    by_depth,
+    deepest,
+    depth_of,
+    of_each,
+    pruned,
+)
+from skipgate.judging.evidence import Part, below, paired
+from skipgate.judging.statistics import difference
 from skipgate.results.store import Result, StudyResults
 
 CENTRE = 0.95
 BLOCKS = 20
-"""In networks of fewer blocks short and long paths cannot be told apart."""
+"""In networks of fewer blocks short and long paths cannot be told apart, and a quarter of the
+blocks leaves more than a few % of the paths.
+"""
+QUARTER = 0.25
+HALF = 0.5
+
+
+def paths_removed(study: StudyResults) -> Found | None:
+    """As many blocks and unlike shares of the paths, then as good as all paths and unlike blocks.
+
+    A lost block takes half of a residual network's paths and the only one of a plain network. A
+    quarter and half of the blocks both take nearly all: a share of 1 - 2^-m for m blocks.
+    """
+    plain = deepest(study, "plain", learnt=True)
+    residual = deepest(study, "residual", learnt=True)
+    like = by_depth(study, "residual").get(depth_of(plain)) if plain else None
+    if not (plain and like and residual) or blocks_of(residual.spec) < BLOCKS:
+        return None
+    unit = study.measure.points
+    quarter, half = (pruned(residual, share) for share in (QUARTER, HALF))
+    one = f"one block removed, {plain.spec.net} loses more"
+    most = f"{residual.spec.net}, half removed after a quarter, under {MILD:g}"
+    parts = [
+        paired(one, _cost(plain), _cost(like), unit),
+        below(most, difference(half, quarter), MILD, unit),
+    ]
+    cost = paired("cost of a quarter", quarter, residual.part("lesion")["whole"], unit)
+    return Found(parts, [plain, like, residual], (cost,))
+
+
+def _cost(result: Result) -> list[float]:
+    """What a removed block costs on average, per seed."""
+    without, whole = (np.array(result.part("lesion")[k], dtype=float) for k in ("without", "whole"))
+    return [float(cost) for cost in (without - whole).mean(0)]
 
 
 def shallow_paths(study: StudyResults) -> Found | None:
@@ -34,6 +78,14 @@ def _parts(result: Result) -> list[Part]:
 
 
 TESTS = {
+    "paths-removed": Test(
+        "One removed block costs the deepest plain network that has learnt, which loses its only "
+        "path, more than the residual one of that depth, which loses half of them; and the deepest "
+        "residual network loses nearly the same (within "
+        f"{MILD:g} point of error) without a quarter and without half of its blocks, either of "
+        "which takes nearly all of its paths.",
+        paths_removed,
+    ),
     "shallow-paths-gradient": Test(
         "In the deepest residual and the deepest gated network, the mean length of a path, "
         "weighted by its gradient, is below the lengths of most paths (the central "
