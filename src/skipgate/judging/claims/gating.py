@@ -106,7 +106,10 @@ def k_low_in_the_middle(study: StudyResults) -> Found | None:
         blocks[part].mean(0).tolist()
         for part in (slice(third), slice(third, -third), slice(-third, None))
     )
-    parts = [paired("first third", first, middle, "k"), paired("last third", last, middle, "k")]
+    parts = [
+        paired("first third above the middle", first, middle, "k"),
+        paired("last third above the middle", last, middle, "k"),
+    ]
     return Found(parts, [result])
 
 
@@ -233,8 +236,8 @@ TESTS = {
         gated_train_loss,
     ),
     "faster-when-pruned": Test(
-        "The gated networks take less time for a batch once half of their blocks are removed, "
-        "the networks being the draws.",
+        "The gated networks take less time for a batch once half of their blocks, rounded down, "
+        "are removed, the networks being the draws.",
         faster_pruned,
     ),
 }
