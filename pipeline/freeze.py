@@ -25,11 +25,6 @@ def main(name: str, reason: str, jobs: int) -> None:
             "say why: make freeze STUDY=... REASON='the schedule steps at 82 instead of 80'; the "
             "reason goes into CHANGELOG.md with the old and the new numbers"
         )
-    text = CHANGELOG.read_text()
-    if RESULTS not in text:
-        raise Problem(
-            f"{CHANGELOG} has no line '{RESULTS.strip()}' to write under; add it and run this again"
-        )
     settings = params.load()
     study = store.load(settings, name)
     study.demand("train")
@@ -37,8 +32,16 @@ def main(name: str, reason: str, jobs: int) -> None:
     content = frozen.freeze(_reference(settings, name, jobs) or study, reason)
     write_json(paths.frozen_file(name), content)
     line = frozen.describe(study, reason, old, frozen.load(study))
-    write_atomically(CHANGELOG, text.replace(RESULTS, f"{RESULTS}{line}\n", 1).encode())
+    _tell(line)
     print(f"{paths.frozen_file(name)} renewed; {CHANGELOG} says: {line}")
+
+
+def _tell(line: str) -> None:
+    """Put a line under the changelog's results."""
+    text = CHANGELOG.read_text()
+    if RESULTS not in text:
+        raise Problem(f"{CHANGELOG} has no line '{RESULTS.strip()}'; add it, and under it: {line}")
+    write_atomically(CHANGELOG, text.replace(RESULTS, f"{RESULTS}{line}\n", 1).encode())
 
 
 def _reference(settings: params.Params, name: str, jobs: int) -> store.StudyResults | None:
