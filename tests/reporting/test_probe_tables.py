@@ -1,20 +1,15 @@
-"""Tables and figures of what probes found."""
+"""Tables of what probes found."""
 
 import dataclasses
 import re
 
-import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 
 from skipgate import params
-from skipgate.reporting import drawings, figures, probe_tables
+from skipgate.reporting import probe_tables
 from skipgate.results import names, store
 from skipgate.settings import Crelu
-from skipgate.settings.measures import error_rate
 from tests.toys import ROOT
-
-MEASURE = error_rate(10)
 
 
 @pytest.fixture
@@ -82,55 +77,6 @@ def test_gates_that_depend_on_the_sample_are_those_of_highways(study):
         ["`highway-10`", "T"],
         ["`highway-10`", "C"],
     ]
-
-
-def test_quantiles_of_a_histogram():
-    shares = np.zeros(20)
-    shares[[0, 10]] = 0.5
-    assert drawings._quantile(shares, 0.25) == pytest.approx(0.025)
-    assert drawings._quantile(shares, 0.75) == pytest.approx(0.525)
-
-
-def test_networks_without_shortcuts_of_one_block_or_that_guess_have_no_estimates_to_draw(study):
-    shows = drawings.drawings(MEASURE)["estimation"].shows
-    assert [shows(study.results[net]) for net in ("plain-10", "residual-2", "residual-50")] == [
-        False,
-        False,
-        True,
-    ]
-    for column in study.results["residual-50"].parts["train"]["metrics"]["test_error"]:
-        column[-1] = 60.0
-    assert not shows(study.results["residual-50"])
-
-
-def test_a_figure_has_panels_and_lines_for_what_it_shows_alone(study):
-    groups = {
-        "one": {"plain": study.results["plain-2"], "residual": study.results["residual-2"]},
-        "many": {"plain": study.results["plain-50"], "residual": study.results["residual-50"]},
-    }
-    for name, titles, lines in (
-        ("lesion", ["one", "many"], ["plain", "residual"]),
-        ("estimation", ["many"], ["residual"]),
-    ):
-        figure = figures._panels(groups, drawings.drawings(MEASURE)[name])
-        assert [panel.get_title() for panel in figure.axes] == titles
-        assert [text.get_text() for text in figure.legends[0].get_texts()] == lines
-        plt.close(figure)
-
-
-def test_a_figure_that_can_show_no_net_says_so():
-    figure = figures._panels({}, drawings.drawings(MEASURE)["estimation"])
-    assert [text.get_text() for text in figure.axes[0].texts] == ["nothing\nto show"]
-    plt.close(figure)
-
-
-def test_a_line_has_the_same_colour_in_every_figure(study):
-    plain, residual = study.results["plain-2"], study.results["residual-50"]
-    colours = figures._colours(
-        {"one": {"CReLU": plain, "other": residual}, "two": {"plain": plain, "other": residual}}
-    )
-    assert colours["plain"] == figures.COLOURS["plain"]
-    assert (colours["CReLU"], colours["other"]) == figures.OTHERS[:2]
 
 
 def test_lines_tell_starts_apart_where_nets_differ_by_them(study):

@@ -1,67 +1,64 @@
 """How a net's results are drawn into a panel, figure by figure."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
+from numpy.lib.stride_tricks import sliding_window_view
 
+from skipgate.reporting.canvas import (
+    INK,
+    Numbers,
+    as_drawn,
+    band,
+    from_zero,
+    logarithmic,
+    points,
+    second_half,
+    summary,
+)
 from skipgate.results.names import ONE_PATH, family
 from skipgate.results.store import Result
 from skipgate.settings import Measure
 
 Draw = Callable[[Axes, Result, str], None]
 """Draws one net into a panel, in a colour."""
-Numbers = npt.NDArray[np.float64]
+Scale = Callable[[Axes], None]
+"""Sets the vertical axis of a panel once all its nets are drawn."""
 
 TENTHS = 0.1, 0.9
 FEW = 4
 """With fewer lengths there is no curve to see."""
+WINDOWS = 20
+"""A noisy curve is averaged over a window that fits so many times into the training."""
+PAIR = 2
+"""The whole network and the one without its only block."""
 BAND = "line: mean over seeds; band: smallest to largest seed"
 
 
-def _summary(rows: npt.ArrayLike) -> list[Numbers]:
-    """Mean, smallest and largest of each row ([x][seed]) over the seeds that have a number.
-
-    NaN where none has.
-    """
-    values = np.ma.masked_invalid(np.array(rows, dtype=float))
-    return [
-        np.ma.filled(values.mean(1), np.nan),
-        np.ma.filled(values.min(1), np.nan),
-        np.ma.filled(values.max(1), np.nan),
-    ]
-
-
-def _band(
-    panel: Axes, x: Sequence[float], rows: npt.ArrayLike, colour: str, style: str = "-"
-) -> None:
-    """A line through the mean and a band from the smallest to the largest seed."""
-    mean, low, high = _summary(rows)
-    panel.plot(x, mean, style, color=colour, linewidth=1.5)
-    panel.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
-
-
-def _curve(metric: str, *, logarithmic: bool) -> Draw:
+def _curve(metric: str, *, smooth: bool = False) -> Draw:
     def draw(panel: Axes, result: Result, colour: str) -> None:
-        columns = np.array(result.curve(metric), dtype=float).T
-        _band(panel, range(1, len(columns) + 1), columns, colour)
-        # Where every seed has diverged there is nothing to scale.
-        if logarithmic and np.any(columns > 0):
-            panel.set_yscale("log")
-            panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            panel.yaxis.set_major_formatter(FormatStrFormatter("%g"))
-            panel.yaxis.set_minor_locator(NullLocator())
+        columns = np.array(result.curve(metric), dtype=float)
+        window = max(1, columns.shape[1] // WINDOWS) if smooth else 1
+        rows = sliding_window_view(columns, window, axis=1).mean(2).T
+        band(panel, range(window, window + len(rows)), rows, colour)
 
     return draw
 
 
+def _by_block(panel: Axes, rows: list[list[float]], colour: str) -> None:
+    """A line over blocks; a single block is a point and no line."""
+    if len(rows) == 1:
+        points(panel, [1], rows, colour)
+    else:
+        band(panel, range(1, len(rows) + 1), rows, colour, ".-")
+
+
 def _gates(panel: Axes, result: Result, colour: str) -> None:
     values = result.part("gates")["T"]
-    _band(panel, range(1, len(values) + 1), values, colour, ".-")
+    _by_block(panel, values, colour)
     if "T" in result.part("gates")["spread"]:
         shares = np.array(result.part("gates")["spread"]["T"]["bins"], dtype=float)
         shares = np.nanmean(shares, axis=2) if np.isfinite(shares).any() else shares[..., 0]
@@ -83,10 +80,9 @@ def _quantile(shares: Numbers, level: float) -> float:
 
 def _lesion(panel: Axes, result: Result, colour: str) -> None:
     part = result.part("lesion")
-    _band(panel, range(1, len(part["without"]) + 1), part["without"], colour, ".-")
-    panel.axhline(
-        float(_summary([part["whole"]])[0][0]), color=colour, linewidth=0.8, linestyle=":"
-    )
+    _by_block(panel, part["without"], colour)
+    whole = float(summary([part["whole"]])[0][0])
+    panel.axhline(whole, color=colour, linewidth=1, linestyle=":")
 
 
 def _prune(panel: Axes, result: Result, colour: str) -> None:
@@ -98,7 +94,7 @@ def _prune(panel: Axes, result: Result, colour: str) -> None:
     panel.plot(removed, median, color=colour, linewidth=1.5)
     panel.fill_between(removed, low, high, color=colour, alpha=0.15, linewidth=0)
     if part["smallest"] is not None:
-        panel.plot(removed, _summary(part["smallest"])[0], "--", color=colour, linewidth=1.5)
+        panel.plot(removed, summary(part["smallest"])[0], "--", color=colour, linewidth=1.5)
 
 
 def _rules(panel: Axes, result: Result, colour: str) -> None:
@@ -107,7 +103,7 @@ def _rules(panel: Axes, result: Result, colour: str) -> None:
         if part[rule] is not None:
             panel.plot(
                 np.linspace(0, 100, len(part[rule])),
-                _summary(part[rule])[0],
+                summary(part[rule])[0],
                 style,
                 color=colour,
                 linewidth=1.5,
@@ -125,8 +121,8 @@ def _paths(panel: Axes, result: Result, colour: str) -> None:
         for length in range(len(norms))
     ]
     gradient = np.array(open_, dtype=float) * norms
-    _band(panel, lengths.tolist(), 100 * gradient / gradient.sum(0), colour)
-    panel.plot(lengths, 100 * counts / counts.sum(), ":", color="#444444", linewidth=1)
+    band(panel, lengths.tolist(), 100 * gradient / gradient.sum(0), colour)
+    panel.plot(lengths, 100 * counts / counts.sum(), ":", color=INK, linewidth=1)
 
 
 def _estimation(panel: Axes, result: Result, colour: str) -> None:
@@ -137,27 +133,18 @@ def _estimation(panel: Axes, result: Result, colour: str) -> None:
     # divide by.
     size_of = np.where(size_of > 0, size_of, np.nan)
     deviation, mean = (np.array(part[key], dtype=float) / size_of for key in ("deviation", "mean"))
-    _band(panel, places, deviation, colour, ".-")
-    panel.plot(places, _summary(mean)[0], ":", color=colour, linewidth=1.5)
+    band(panel, places, deviation, colour, ".-")
+    panel.plot(places, summary(mean)[0], ":", color=colour, linewidth=1.5)
 
 
 def _shuffle(panel: Axes, result: Result, colour: str) -> None:
     part = result.part("shuffle")
-    mean, low, high = _summary(part["errors"])
-    panel.errorbar(
-        part["tau"],
-        mean,
-        (mean - low, high - mean),
-        fmt="o",
-        color=colour,
-        markersize=4,
-        elinewidth=0.8,
-    )
+    points(panel, part["tau"], part["errors"], colour)
     for kind, marker in (("full", "x"), ("reversed", "s")):
         if part[kind]["tau"]:
             panel.plot(
                 part[kind]["tau"],
-                _summary(part[kind]["errors"])[0],
+                summary(part[kind]["errors"])[0],
                 marker,
                 color=colour,
                 markersize=5,
@@ -165,21 +152,38 @@ def _shuffle(panel: Axes, result: Result, colour: str) -> None:
 
 
 def _has_gates(result: Result) -> bool:
-    return result.spec.settings.T.gate != "constant"
+    """With a single block there is no course over blocks."""
+    several = len(result.part("gates")["T"]) > 1
+    return several and result.spec.settings.T.gate != "constant"
+
+
+def _has_shortcuts(result: Result) -> bool:
+    """A block without a shortcut has nothing to become when it is taken away."""
+    return family(result.spec) not in ONE_PATH
+
+
+def _can_be_pruned(result: Result) -> bool:
+    """With a single block there is no choice of blocks."""
+    return _has_shortcuts(result) and len(result.part("prune")["random"][0]) > PAIR
+
+
+def _has_other_rules(result: Result) -> bool:
+    part = result.part("prune")
+    return _can_be_pruned(result) and (part["greedy"] or part["response"]) is not None
 
 
 def _has_estimates(result: Result) -> bool:
     """Without shortcuts nothing carries an estimate, and the numbers dwarf those of estimates."""
-    carried = family(result.spec) not in ONE_PATH
-    return carried and result.has_learnt and len(result.part("estimation")["mean"]) > 1
+    several = len(result.part("estimation")["mean"]) > 1
+    return _has_shortcuts(result) and several and result.has_learnt
 
 
 def _has_paths(result: Result) -> bool:
-    return family(result.spec) not in ONE_PATH and len(result.part("paths")["norm"]) >= FEW
+    return _has_shortcuts(result) and len(result.part("paths")["norm"]) >= FEW
 
 
 def _can_be_shuffled(result: Result) -> bool:
-    return bool(result.part("shuffle")["tau"])
+    return _has_shortcuts(result) and bool(result.part("shuffle")["tau"])
 
 
 @dataclass(frozen=True)
@@ -193,10 +197,20 @@ class Drawing:
     needs: tuple[str, ...]
     """The parts of a net's results that it takes."""
     applies: Callable[[Result], bool] = lambda _: True
+    scale: Scale = as_drawn
+    of_learnt: bool = False
+    """Whether networks that failed to train are named in a panel and not drawn.
+
+    They would set the axis, and the others could not be told apart.
+    """
 
     def shows(self, result: Result) -> bool:
         """Whether there is something of this net to draw."""
         return result.has(*self.needs) and self.applies(result)
+
+    def names(self, result: Result) -> bool:
+        """Whether this net is only named."""
+        return self.of_learnt and result.has("train") and not result.has_learnt
 
 
 def drawings(measure: Measure) -> dict[str, Drawing]:
@@ -205,7 +219,7 @@ def drawings(measure: Measure) -> dict[str, Drawing]:
         **_of_training(measure),
         **_of_blocks(measure),
         **_of_pruning(measure),
-        **_of_estimates(measure),
+        **_of_estimates(),
         **_of_shuffles_and_paths(measure),
     }
 
@@ -214,20 +228,37 @@ def _of_training(measure: Measure) -> dict[str, Drawing]:
     label = measure.label.capitalize()
     return {
         "training": Drawing(
-            _curve("train_loss", logarithmic=True),
+            _curve("train_loss"),
             "epoch",
             "training loss",
             f"Training loss by epoch ({BAND}).",
             ("train",),
+            scale=logarithmic,
         ),
         measure.name: Drawing(
-            _curve(measure.key, logarithmic=measure.logarithmic),
+            _curve(measure.key, smooth=True),
             "epoch",
             measure.axis,
-            f"{label} by epoch ({BAND}).",
+            f"{label} by epoch, mean over the latest twentieth of all epochs ({BAND}). Each "
+            "panel's axis is that of the second half of training; where a curve begins may lie "
+            f"beyond it.{_failed(measure)}",
             ("train",),
+            scale=second_half,
+            of_learnt=True,
         ),
     }
+
+
+def _failed(measure: Measure) -> str:
+    """A sentence on networks that are named and not drawn."""
+    told = []
+    if measure.failed is not None:
+        told.append(f"{measure.label} of {measure.failed:g}{measure.unit} or worse")
+    if not math.isnan(measure.guessing):
+        told.append(f"guessing gives {measure.guessing:g}{measure.unit}")
+    if not told:
+        return ""
+    return f" Networks that failed to train ({'; '.join(told)}) are named and not drawn."
 
 
 def _of_blocks(measure: Measure) -> dict[str, Drawing]:
@@ -239,18 +270,28 @@ def _of_blocks(measure: Measure) -> dict[str, Drawing]:
             "mean of T",
             f"Transform gate by block, averaged over test examples and units ({BAND}); of a gated "
             "network it is max(0, k). Dotted, for gates that depend on the sample: a tenth and "
-            "nine tenths of all values lie below. Networks whose gates are constant are left out.",
+            "nine tenths of all values lie below. Left out are networks whose gates are constant "
+            "or that have a single block.",
             ("gates",),
             _has_gates,
+            scale=from_zero,
         ),
         "lesion": Drawing(
             _lesion,
             "block removed",
             measure.axis,
-            f"{label} after one block has become its shortcut; dotted: the whole network ({BAND}).",
+            f"{label} after one block has become its shortcut; dotted: the whole network ({BAND}). "
+            f"Networks without shortcuts are left out.{_failed(measure)}",
             ("lesion",),
+            _has_shortcuts,
+            scale=_scale(measure),
+            of_learnt=True,
         ),
     }
+
+
+def _scale(measure: Measure) -> Scale:
+    return logarithmic if measure.logarithmic else as_drawn
 
 
 def _of_pruning(measure: Measure) -> dict[str, Drawing]:
@@ -262,8 +303,12 @@ def _of_pruning(measure: Measure) -> dict[str, Drawing]:
             measure.axis,
             f"{label} as blocks become their shortcuts. Solid: at random (median over orders and "
             "seeds, band from a tenth to nine tenths of them); dashed: smallest gate first (mean "
-            "over seeds), where gates differ.",
+            "over seeds), where gates differ. Left out are networks without shortcuts or of a "
+            f"single block.{_failed(measure)}",
             ("prune",),
+            _can_be_pruned,
+            scale=_scale(measure),
+            of_learnt=True,
         ),
         "rules": Drawing(
             _rules,
@@ -273,27 +318,24 @@ def _of_pruning(measure: Measure) -> dict[str, Drawing]:
             "that costs least on training examples; dotted: the block that adds least to its "
             "shortcut first.",
             ("prune",),
+            _has_other_rules,
+            scale=_scale(measure),
+            of_learnt=True,
         ),
     }
 
 
-def _of_estimates(measure: Measure) -> dict[str, Drawing]:
-    told = []
-    if measure.failed is not None:
-        told.append(f"{measure.label} of {measure.failed:g}{measure.unit} or worse")
-    if not math.isnan(measure.guessing):
-        told.append(f"guessing gives {measure.guessing:g}{measure.unit}")
-    failed = f" ({'; '.join(told)})" if told else ""
+def _of_estimates() -> dict[str, Drawing]:
     return {
         "estimation": Drawing(
             _estimation,
             "block",
-            "share of the last output's spread",
+            "share of output's spread",
             "Estimation error, a block's output less that of the last block of its stage, per unit "
             "over test examples, then averaged over units, as a share of the spread of the last "
             "output. Solid: standard deviation (mean over seeds, band from smallest to largest); "
             "dotted: mean error. Left out are networks without shortcuts, of a single block, or "
-            f"that have failed to train{failed}.",
+            "that have failed to train.",
             ("train", "estimation"),
             _has_estimates,
         ),
@@ -309,9 +351,12 @@ def _of_shuffles_and_paths(measure: Measure) -> dict[str, Drawing]:
             measure.axis,
             f"{label} after random swaps of blocks within a stage, against the order that is left: "
             "1 is the trained order, -1 its reverse (point: mean over seeds; bar: smallest to "
-            "largest seed). Cross: whole shuffles; square: each stage reversed.",
+            "largest seed). Cross: whole shuffles; square: each stage reversed. Networks without "
+            f"shortcuts are left out.{_failed(measure)}",
             ("shuffle",),
             _can_be_shuffled,
+            scale=_scale(measure),
+            of_learnt=True,
         ),
         "paths": Drawing(
             _paths,
@@ -323,5 +368,6 @@ def _of_shuffles_and_paths(measure: Measure) -> dict[str, Drawing]:
             "networks of fewer than three blocks.",
             ("paths",),
             _has_paths,
+            scale=from_zero,
         ),
     }

@@ -3,7 +3,6 @@
 They show the mean over seeds with its range.
 """
 
-import io
 import itertools
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
@@ -11,60 +10,55 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from skipgate.files import write_atomically
+from skipgate.reporting.canvas import COLOURS, INK, OTHERS, SMALL, TITLE, WIDTH, save
 from skipgate.reporting.drawings import BAND, Drawing, drawings
 from skipgate.results.names import line, size
 from skipgate.results.store import Result, StudyResults
 
-mpl.use("Agg")  # figures are files; no window is ever opened
-
-COLOURS = {
-    "plain": "#777777",
-    "residual": "#1f77b4",
-    "gated": "#d62728",
-    "highway": "#2ca02c",
-    "epsilon": "#9467bd",
-    "stochastic depth": "#ff7f0e",
-}
-OTHERS = ("#17becf", "#bcbd22", "#e377c2", "#8c564b")
+Groups = dict[str, dict[str, Result]]
+"""Nets by size and line."""
 COUNTED = ("epoch", "block", "block removed")
-WIDTH = 11.0
-HEIGHT = 3.1
-LEGEND = 0.35
-"""Inches of a page, of a row of panels and of the legend under them."""
-MOST_COLUMNS = 4
+HEIGHT = 2.7
+LEGEND = 0.25
+"""Inches of a row of panels, and of a row of the legend under them."""
+MOST_LINES = 5
+MOST_COLUMNS = 3
 
 
 def captions(study: StudyResults) -> dict[str, str]:
     """What the figures show, by file name."""
-    return {f"{name}.png": d.caption for name, d in drawings(study.measure).items()}
+    return {f"{name}.png": drawing.caption for name, drawing in _shown(study).items()}
 
 
 def draw_all(study: StudyResults, folder: Path) -> None:
     """Write the study's figures as PNG, two at a time: drawing is most of what a report takes."""
-    if not study.results:
-        return
-    names = drawings(study.measure)
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
-        for _ in pool.map(_draw_one, names, repeat(study), repeat(folder)):
+        for _ in pool.map(_draw_one, _shown(study), repeat(study), repeat(folder)):
             pass
 
 
+def _shown(study: StudyResults) -> dict[str, Drawing]:
+    """The figures that have something to show."""
+    return {
+        name: drawing
+        for name, drawing in drawings(study.measure).items()
+        if any(map(drawing.shows, study.results.values()))
+    }
+
+
 def _draw_one(name: str, study: StudyResults, folder: Path) -> None:
-    groups: dict[str, dict[str, Result]] = {}
+    groups: Groups = {}
     for result in study.results.values():
         # Of nets that differ in neither size nor line the first; the others are ablations.
         groups.setdefault(size(result.spec), {}).setdefault(line(result.spec), result)
-    save(_panels(groups, drawings(study.measure)[name]), folder / f"{name}.png")
+    save(panels(groups, drawings(study.measure)[name]), folder / f"{name}.png")
 
 
 def draw_net(result: Result, file: Path) -> None:
@@ -74,6 +68,7 @@ def draw_net(result: Result, file: Path) -> None:
     for panel, drawing in zip(axes.flat, figures, strict=True):
         if drawing.shows(result):
             drawing.draw(panel, result, COLOURS["residual"])
+            drawing.scale(panel)
         panel.set_ylabel(drawing.y)
         _finish(panel, drawing.x)
     figure.suptitle(f"{result.spec.net} ({BAND})")
@@ -97,69 +92,68 @@ def _finish(panel: Axes, label: str) -> None:
             panel.set_xticks(range(1, round(last) + 1))
 
 
-def save(figure: Figure, file: Path) -> None:
-    """Write a figure as PNG and close it."""
-    figure.set_dpi(120)
-    buffer = io.BytesIO()
-    # Straight to the canvas: savefig would draw twice. Without the version the bytes are the same
-    # on every rendering.
-    canvas: Any = FigureCanvasAgg(figure)
-    canvas.print_png(buffer, metadata={"Software": None})
-    plt.close(figure)
-    write_atomically(file, buffer.getvalue())
-
-
-def _colours(groups: dict[str, dict[str, Result]]) -> dict[str, str]:
+def _colours(groups: Groups) -> dict[str, str]:
     """A colour for each line of a study, the same in all its figures."""
     lines = dict.fromkeys(itertools.chain.from_iterable(groups.values()))
     others = itertools.cycle(OTHERS)
     return {label: COLOURS.get(label) or next(others) for label in lines}
 
 
-def _panels(groups: dict[str, dict[str, Result]], drawing: Drawing) -> Figure:
+def panels(groups: Groups, drawing: Drawing) -> Figure:
     """One panel per size, with one legend for all.
 
     Sizes and lines of which there is nothing to show are left out.
     """
-    colours = _colours(groups)
     shown = {
         title: {label: net for label, net in nets.items() if drawing.shows(net)}
         for title, nets in groups.items()
     }
-    shown = {title: nets for title, nets in shown.items() if nets} or {"": {}}
-    figure, axes = _grid(len(shown))
+    shown = {title: nets for title, nets in shown.items() if nets}
+    named = [net for nets in shown.values() for net in nets.items() if not drawing.names(net[1])]
+    colours = _colours(groups)
+    lines = {label: colour for label, colour in colours.items() if label in dict(named)}
+    figure, axes = _grid(len(shown), -(-len(lines) // MOST_LINES))
     for panel, (title, nets) in zip(axes.flat, shown.items(), strict=False):
-        for label, net in nets.items():
-            drawing.draw(panel, net, colours[label])
-        panel.set_title(title)
+        panel.set_title(title, loc="left", fontsize=TITLE)
+        _fill(panel, nets, drawing, colours)
         _finish(panel, drawing.x)
     for panel in axes.flat[len(shown) :]:
         panel.set_axis_off()
     for row in axes:
         row[0].set_ylabel(drawing.y)
-    used = set(itertools.chain.from_iterable(shown.values()))
-    handles = [
-        Line2D([], [], color=colour, label=label)
-        for label, colour in colours.items()
-        if label in used
-    ]
-    figure.legend(handles=handles, loc="lower center", ncols=max(len(handles), 1), frameon=False)
+    handles = [Line2D([], [], color=colour, label=label) for label, colour in lines.items()]
+    columns = min(max(len(handles), 1), MOST_LINES)
+    figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False)
     return figure
 
 
-def _grid(count: int) -> tuple[Figure, Any]:
+def _fill(panel: Axes, nets: dict[str, Result], drawing: Drawing, colours: dict[str, str]) -> None:
+    """Draw the nets of one size, and name those that failed."""
+    failed = [label for label, net in nets.items() if drawing.names(net)]
+    for label, net in nets.items():
+        if label not in failed:
+            drawing.draw(panel, net, colours[label])
+    drawing.scale(panel)
+    if failed:
+        kind = f"{panel.get_title(loc='left').partition(',')[0]}, "
+        names = ", ".join(label.removeprefix(kind) for label in failed)
+        panel.set_title(f"failed: {names}", loc="right", fontsize=SMALL, color=INK)
+
+
+def _grid(count: int, rows_of_legend: int) -> tuple[Figure, Any]:
     """A figure with room for `count` panels, and its panels as [row][column]."""
     rows = -(-count // MOST_COLUMNS)
     columns = -(-count // rows)
-    tall = HEIGHT * rows + LEGEND
-    figure, axes = plt.subplots(rows, columns, figsize=(WIDTH, tall), squeeze=False, sharey=True)
+    legend = 0.1 + LEGEND * rows_of_legend
+    tall = HEIGHT * rows + legend
+    figure, axes = plt.subplots(rows, columns, figsize=(WIDTH, tall), squeeze=False)
     # Margins by hand, in inches: matplotlib's own layout takes longer than all the drawing.
     figure.subplots_adjust(
         0.75 / WIDTH,
-        (LEGEND + 0.55) / tall,
-        1 - 0.2 / WIDTH,
+        (legend + 0.5) / tall,
+        1 - 0.15 / WIDTH,
         1 - 0.35 / tall,
-        wspace=0.1,
+        wspace=0.22,
         hspace=0.45,
     )
     return figure, axes

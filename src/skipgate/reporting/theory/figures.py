@@ -7,16 +7,16 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from skipgate.reporting.figures import COLOURS, OTHERS, save
+from skipgate.reporting.canvas import COLOURS, INK, gridded, save
 from skipgate.reporting.theory.findings import Theory
 
 # Families whose lines coincide (residual and c = -4, classical and c = -5) are told apart by dashes
 # and markers.
 LINES = {
     "classical": (COLOURS["plain"], "-", "s"),
-    "highway -5.0": ("#98df8a", "--", "v"),
+    "highway -5.0": ("#8FD3BD", "--", "v"),
     "highway -4.5": (COLOURS["highway"], "-", "^"),
-    "highway -4.0": ("#0b5d0b", "-", "o"),
+    "highway -4.0": ("#00573F", "-", "o"),
     "residual": (COLOURS["residual"], "--", "x"),
 }
 SIZE = (9.6, 4.2)
@@ -55,7 +55,7 @@ def _distances(theory: Theory) -> Figure:
         title="The same, by unit", xlabel="n (units of a layer)", ylabel="TSDI / n", ylim=(0, 3.4)
     )
     figure.legend(loc="outside lower center", ncols=3, frameon=False)
-    return _gridded(figure)
+    return gridded(figure)
 
 
 def _family(
@@ -87,20 +87,20 @@ def _loss(theory: Theory) -> Figure:
     panels[0].set_ylabel("cross-entropy (nats)")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
-    return _gridded(figure)
+    return gridded(figure)
 
 
 def _along_k(panel: Axes, ks: list[float], found: dict[str, list[float]]) -> None:
     """The loss, the line, and the two points that the line goes through."""
     panel.plot(ks, found["loss"], color=COLOURS["gated"], label="loss")
     combination = "linear combination of the slices k = 0 and k = 1"
-    panel.plot(ks, found["line"], "--", color="#444444", label=combination)
+    panel.plot(ks, found["line"], "--", color=INK, label=combination)
     ends = [ks.index(k) for k in (0.0, 1.0)]
     panel.plot(
         [ks[i] for i in ends],
         [found["loss"][i] for i in ends],
         "o",
-        color="#444444",
+        color=INK,
         label="k = 0 and k = 1",
     )
 
@@ -112,12 +112,12 @@ def _paths(theory: Theory) -> Figure:
     _lengths(left, paths)
     removed = [100 * share for share in paths["removed"]]
     blocks = max(int(n) for n in paths["by length"])
-    right.plot(range(len(removed)), removed, "o-", color="#d62728", label="of paths")
+    right.plot(range(len(removed)), removed, "o-", color=COLOURS["gated"], label="of paths")
     right.plot(
         range(len(removed)),
         [100 * m / blocks for m in range(len(removed))],
         "s-",
-        color="#1f77b4",
+        color=COLOURS["residual"],
         label=f"of {blocks} blocks",
     )
     right.set(
@@ -127,14 +127,15 @@ def _paths(theory: Theory) -> Figure:
         ylim=(-3, 103),
     )
     right.legend(frameon=False, loc="center right")
-    return _gridded(figure)
+    return gridded(figure)
 
 
 def _lengths(panel: Axes, paths: Theory) -> None:
     """Share of paths by length, one curve per network."""
     # The lecture's example of 3 blocks needs no curve.
     shown = {n: counts for n, counts in paths["by length"].items() if int(n) > 3}
-    for (n, counts), colour in zip(shown.items(), ("#ff7f0e", "#9467bd", "#1f77b4"), strict=True):
+    colours = (COLOURS[name] for name in ("stochastic depth", "epsilon", "residual"))
+    for (n, counts), colour in zip(shown.items(), colours, strict=True):
         shares = [100 * count / sum(counts) for count in counts]
         panel.plot(
             range(len(counts)),
@@ -157,9 +158,12 @@ def _shattered(theory: Theory) -> Figure:
     found = theory["shattered"]
     figure, (left, right) = plt.subplots(1, 2, figsize=SIZE, sharey=True, layout="constrained")
     for name, curves in found["networks"].items():
-        colour = COLOURS.get(name, OTHERS[list(found["networks"]).index(name) % len(OTHERS)])
         # The gated curve lies on the residual one: dashes let both be seen.
-        look = {"color": colour, "linestyle": "--" if name == "gated" else "-", "marker": "."}
+        look = {
+            "color": COLOURS[name],
+            "linestyle": "--" if name == "gated" else "-",
+            "marker": ".",
+        }
         left.semilogx(found["depths"], [fmean(rows[0]) for rows in curves], label=name, **look)
         shown = curves[found["depths"].index(SHOWN)]
         right.semilogx(found["lags"], [fmean(row) for row in shown], **look)
@@ -173,13 +177,7 @@ def _shattered(theory: Theory) -> Figure:
         panel.set_xticks(ticks, [str(tick) for tick in ticks])
         panel.minorticks_off()
     figure.legend(loc="outside lower center", ncols=4, frameon=False)
-    return _gridded(figure)
-
-
-def _gridded(figure: Figure) -> Figure:
-    for panel in figure.axes:
-        panel.grid(alpha=0.3)
-    return figure
+    return gridded(figure)
 
 
 FIGURES = {
