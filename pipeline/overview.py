@@ -1,4 +1,7 @@
-"""Write the verdict table over all studies to reports/README.md and into README.md."""
+"""Write the verdict table over all studies to reports/README.md and into README.md.
+
+Also the picture of every judged number, and the list of what the papers report.
+"""
 
 import re
 from pathlib import Path
@@ -7,8 +10,9 @@ from pipeline.stage import run
 from skipgate import params, paths
 from skipgate.files import write_atomically
 from skipgate.judging import papers
+from skipgate.reporting import judged
 from skipgate.reporting.listing import papers_page
-from skipgate.reporting.overview import overview_page, verdict_table
+from skipgate.reporting.overview import overview_page, recorded, verdict_table
 
 README = Path("README.md")
 PLACE = re.compile(r"(<!-- verdicts -->\n).*?(<!-- /verdicts -->)", re.DOTALL)
@@ -20,6 +24,8 @@ def main() -> None:
     text = PLACE.sub(lambda found: f"{found[1]}{table}\n{found[2]}", README.read_text())
     write_atomically(README, text.encode())
     known = papers.load(settings)
+    records = {name: recorded(name) for name in (*settings.studies, "theory")}
+    judged.draw(records, known, paths.judged_file())
     write_atomically(paths.REPORTS / "README.md", overview_page(settings, known).encode())
     write_atomically(paths.REPORTS / "papers.md", papers_page(settings, known).encode())
 

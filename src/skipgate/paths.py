@@ -68,6 +68,11 @@ def figure_folder(study: str) -> Path:
     return REPORTS / "figures" / study
 
 
+def judged_file() -> Path:
+    """The picture of every judged number."""
+    return REPORTS / "figures" / "judged.png"
+
+
 def link(target: Path, start: Path) -> str:
     """A relative link from a page in the folder `start`."""
     return Path(os.path.relpath(target, start)).as_posix()
