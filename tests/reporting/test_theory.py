@@ -51,7 +51,8 @@ def test_every_link_leads_to_a_file_and_every_part_is_linked(project):
     assert all((Path("reports") / target).is_file() for target in targets)
     assert {f"../results/theory/{part}.json" for part in PARTS} < targets
     assert {target for target in targets if target.endswith(".png")} == {
-        f"figures/theory/{name}.png" for name in ("distances", "loss", "paths", "shattered")
+        f"figures/theory/{name}.png"
+        for name in ("distances", "loss", "paths", "shattered", "paper-fleuret-shattered")
     }
 
 

@@ -13,6 +13,7 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
+from numpy.lib.stride_tricks import sliding_window_view
 
 from skipgate.files import write_atomically
 
@@ -43,6 +44,8 @@ WIDTH = 10.0
 TITLE = 11
 SMALL = 8.5
 """Points of a panel's title and of the smallest type."""
+WINDOWS = 20
+"""A window of epochs fits so many times into a training."""
 FEW_TIMES = 5
 """A logarithmic axis is worth its trouble where values differ by more than this factor."""
 MANY_TIMES = 100
@@ -79,6 +82,16 @@ def summary(rows: npt.ArrayLike) -> list[Numbers]:
         np.ma.filled(values.min(1), np.nan),
         np.ma.filled(values.max(1), np.nan),
     ]
+
+
+def latest(columns: Numbers) -> Numbers:
+    """Mean over a window of the latest epochs, for curves [seed][epoch] that are noisy.
+
+    It begins at the first epoch that has a whole window.
+    """
+    window = max(1, columns.shape[1] // WINDOWS)
+    windows: Numbers = sliding_window_view(columns, window, axis=1).mean(2)
+    return windows
 
 
 def band(panel: Axes, x: npt.ArrayLike, rows: npt.ArrayLike, colour: str, style: str = "-") -> None:

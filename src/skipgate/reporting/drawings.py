@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.lib.stride_tricks import sliding_window_view
 
 from skipgate.reporting.canvas import (
     INK,
@@ -14,6 +13,7 @@ from skipgate.reporting.canvas import (
     as_drawn,
     band,
     from_zero,
+    latest,
     logarithmic,
     points,
     second_half,
@@ -31,8 +31,6 @@ Scale = Callable[[Axes], None]
 TENTHS = 0.1, 0.9
 FEW = 4
 """With fewer lengths there is no curve to see."""
-WINDOWS = 20
-"""A noisy curve is averaged over a window that fits so many times into the training."""
 PAIR = 2
 """The whole network and the one without its only block."""
 BAND = "line: mean over seeds; band: smallest to largest seed"
@@ -41,9 +39,9 @@ BAND = "line: mean over seeds; band: smallest to largest seed"
 def _curve(metric: str, *, smooth: bool = False) -> Draw:
     def draw(panel: Axes, result: Result, colour: str) -> None:
         columns = np.array(result.curve(metric), dtype=float)
-        window = max(1, columns.shape[1] // WINDOWS) if smooth else 1
-        rows = sliding_window_view(columns, window, axis=1).mean(2).T
-        band(panel, range(window, window + len(rows)), rows, colour)
+        rows = (latest(columns) if smooth else columns).T
+        epochs = columns.shape[1]
+        band(panel, range(epochs - len(rows) + 1, epochs + 1), rows, colour)
 
     return draw
 

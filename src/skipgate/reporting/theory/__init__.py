@@ -47,6 +47,7 @@ def theory_page(judgement: Judgement) -> str:
         starts.linear(theory),
         starts.shattered(theory),
         pictures["shattered"],
+        pictures["paper-fleuret-shattered"],
         sections.epsilon(theory),
         sections.routes(theory),
         pictures["paths"],
