@@ -28,7 +28,7 @@ COUNTED = ("epoch", "block", "block removed")
 HEIGHT = 2.7
 LEGEND = 0.25
 """Inches of a row of panels, and of a row of the legend under them."""
-MOST_LINES = 5
+MOST_LINES = 6
 MOST_COLUMNS = 3
 
 
@@ -63,16 +63,26 @@ def _draw_one(name: str, study: StudyResults, folder: Path) -> None:
 
 def draw_net(result: Result, file: Path) -> None:
     """All figures of one net as the panels of one picture."""
-    figure, axes = plt.subplots(3, 3, figsize=(12, 9), layout="constrained")
-    figures = drawings(result.measure).values()
-    for panel, drawing in zip(axes.flat, figures, strict=True):
-        if drawing.shows(result):
-            drawing.draw(panel, result, COLOURS["residual"])
-            drawing.scale(panel)
+    save(net_figure(result), file)
+
+
+def net_figure(result: Result) -> Figure:
+    """A panel for each figure that has something of this net to show."""
+    shown = [drawing for drawing in drawings(result.measure).values() if drawing.shows(result)]
+    rows = max(1, -(-len(shown) // MOST_COLUMNS))
+    size_of = (WIDTH * 1.2, HEIGHT * 1.1 * rows + 0.4)
+    figure, axes = plt.subplots(
+        rows, MOST_COLUMNS, figsize=size_of, layout="constrained", squeeze=False
+    )
+    for panel, drawing in zip(axes.flat, shown, strict=False):
+        drawing.draw(panel, result, COLOURS["residual"])
+        drawing.scale(panel)
         panel.set_ylabel(drawing.y)
         _finish(panel, drawing.x)
+    for panel in axes.flat[len(shown) :]:
+        panel.remove()
     figure.suptitle(f"{result.spec.net} ({BAND})")
-    save(figure, file)
+    return figure
 
 
 def _finish(panel: Axes, label: str) -> None:
@@ -84,6 +94,7 @@ def _finish(panel: Axes, label: str) -> None:
             0.5, 0.5, "nothing\nto show", ha="center", va="center", transform=panel.transAxes
         )
         panel.set_xticks([])
+        panel.set_yticks([])
     elif label in COUNTED:
         panel.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
         last = max(float(np.max(drawn.get_xdata())) for drawn in panel.lines)
@@ -112,7 +123,8 @@ def panels(groups: Groups, drawing: Drawing) -> Figure:
     named = [net for nets in shown.values() for net in nets.items() if not drawing.names(net[1])]
     colours = _colours(groups)
     lines = {label: colour for label, colour in colours.items() if label in dict(named)}
-    figure, axes = _grid(len(shown), -(-len(lines) // MOST_LINES))
+    rows = max(1, -(-len(lines) // MOST_LINES))
+    figure, axes = _grid(len(shown), rows)
     for panel, (title, nets) in zip(axes.flat, shown.items(), strict=False):
         panel.set_title(title, loc="left", fontsize=TITLE)
         _fill(panel, nets, drawing, colours)
@@ -122,8 +134,8 @@ def panels(groups: Groups, drawing: Drawing) -> Figure:
     for row in axes:
         row[0].set_ylabel(drawing.y)
     handles = [Line2D([], [], color=colour, label=label) for label, colour in lines.items()]
-    columns = min(max(len(handles), 1), MOST_LINES)
-    figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False)
+    columns = -(-len(handles) // rows)
+    figure.legend(handles=handles, loc="lower center", ncols=max(1, columns), frameon=False)
     return figure
 
 
