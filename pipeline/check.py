@@ -10,7 +10,7 @@ from pipeline.stage import answer
 from skipgate import params, paths
 from skipgate.files import Problem
 from skipgate.judging import frozen
-from skipgate.reporting.gate_page import bands_table
+from skipgate.reporting.gate_page import bands_tables
 from skipgate.results import store
 
 
@@ -19,7 +19,7 @@ def main(name: str, nets: Sequence[str]) -> None:
     bands = frozen.bands(study, nets)
     absent = sorted(set(nets or study.specs) - bands.keys())
     print(f"{name}: frozen means, and in brackets the smallest rise that would alarm")
-    print(bands_table(study, bands))
+    print(bands_tables(study, bands))
     if absent:
         print(f"not frozen yet: {', '.join(absent)}; run: make freeze STUDY={name} REASON='...'")
     alarms = frozen.compare(study, nets)

@@ -11,8 +11,9 @@ from skipgate import params, paths
 from skipgate.files import write_atomically
 from skipgate.judging import papers
 from skipgate.reporting import judged
+from skipgate.reporting.gate_page import gate_page
 from skipgate.reporting.listing import papers_page
-from skipgate.reporting.overview import overview_page, recorded, verdict_table
+from skipgate.reporting.overview import overview_page, recorded, summary
 
 README = Path("README.md")
 PLACE = re.compile(r"(<!-- verdicts -->\n).*?(<!-- /verdicts -->)", re.DOTALL)
@@ -20,14 +21,15 @@ PLACE = re.compile(r"(<!-- verdicts -->\n).*?(<!-- /verdicts -->)", re.DOTALL)
 
 def main() -> None:
     settings = params.load()
-    table = verdict_table(settings, README.parent)
-    text = PLACE.sub(lambda found: f"{found[1]}{table}\n{found[2]}", README.read_text())
-    write_atomically(README, text.encode())
     known = papers.load(settings)
     records = {name: recorded(name) for name in (*settings.studies, "theory")}
     judged.draw(records, known, paths.judged_file())
+    told = summary(settings, known, README.parent)
+    text = PLACE.sub(lambda found: f"{found[1]}{told}\n{found[2]}", README.read_text())
+    write_atomically(README, text.encode())
     write_atomically(paths.REPORTS / "README.md", overview_page(settings, known).encode())
     write_atomically(paths.REPORTS / "papers.md", papers_page(settings, known).encode())
+    write_atomically(paths.REPORTS / "gate.md", gate_page(settings).encode())
 
 
 if __name__ == "__main__":

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from pipeline.stage import run
 from skipgate import params, paths
-from skipgate.reporting.overview import verdict_table
+from skipgate.reporting.overview import study_table
 
 
 def main() -> None:
     settings = params.load()
-    print("\n" + verdict_table(settings, Path()))
+    print("\n" + study_table(settings, Path()))
     pages = [paths.REPORTS / f"{study}.md" for study in settings.studies]
     print("\nreport:", " ".join(str(page) for page in pages if page.exists()))
 

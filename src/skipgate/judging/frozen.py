@@ -54,6 +54,8 @@ class Band:
     """How many fresh ones are expected."""
     tests: int
     """How many quantities share the level."""
+    highest: float = math.inf
+    """The largest value that is possible."""
 
     @cached_property
     def known(self) -> Numbers:
@@ -77,8 +79,9 @@ class Band:
 
     @property
     def visible(self) -> float:
-        """The smallest rise of the mean that alarms."""
-        return self.of_mean[1] - self.centre
+        """The smallest rise of the mean that alarms; infinite where none does."""
+        high = self.of_mean[1]
+        return high - self.centre if high < self.highest else math.inf
 
     def mean(self, fresh: Sequence[float]) -> float:
         """The fresh mean, on the scale of the band."""
@@ -162,7 +165,8 @@ def _band(study: StudyResults, net: str, name: str, values: PerSeed, tests: int)
     steps = {"closed": 1.0, "train_loss": EXACT}
     step = 100 / examples if is_score and study.measure.is_known else steps.get(name, EXACT)
     positive = name == "train_loss" or (is_score and study.measure.bounds[0] >= 0)
-    return Band(values, step, positive, spec.seeds if spec else 1, tests)
+    highest = study.measure.bounds[1] if is_score else math.inf
+    return Band(values, step, positive, spec.seeds if spec else 1, tests, highest)
 
 
 def compare(study: StudyResults, nets: Sequence[str] = ()) -> list[Alarm]:

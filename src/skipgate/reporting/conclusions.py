@@ -24,7 +24,7 @@ def conclusions(params: Params, study: StudyResults, judgement: Judgement) -> li
         found += _distances(judged) if judged.table.metric != MEAN_GATE.name else _levels(judged)
     for sentence in (_failed, _gain, _gates, _shut, _pruned, _lesions):
         found.append(_said(sentence, study))
-    return [text for text in (*found, _answers(judgement)) if text]
+    return [text for text in (*found, told_answers(judgement)) if text]
 
 
 def _said(sentence: Callable[[StudyResults], str], study: StudyResults) -> str:
@@ -173,7 +173,7 @@ def _by_block(result: Result) -> list[float]:
     return [e.mean for row in result.part("lesion")["without"] if (e := estimate(row))]
 
 
-def _answers(judgement: Judgement) -> str:
+def told_answers(judgement: Judgement) -> str:
     """How many claims there are of each answer, and which fail."""
     if not judgement.claims:
         return ""

@@ -1,5 +1,6 @@
 """The page of the gate: what is frozen, and how small a change of it would be seen."""
 
+import math
 from collections.abc import Mapping
 from statistics import median
 
@@ -12,17 +13,16 @@ from skipgate.reporting.tables import markdown
 from skipgate.results import store
 from skipgate.results.store import StudyResults
 
-HEADS = {
-    "train_loss": "training loss",
+SCORES = {"train_loss": "training loss", "lesion": "lesion", "shuffle": "shuffle"}
+DOINGS = {
     "open T": "mean T",
     "open C": "mean C",
     "moved": "k moved",
     "closed": "closed",
-    "lesion": "lesion",
-    "shuffle": "shuffle",
-    "bias": "est. bias",
-    "deviation": "est. dev.",
+    "bias": "estimation bias",
+    "deviation": "and deviation",
 }
+"""Heads of the two tables, of what nets score and of what gates and blocks do."""
 ABOUT = (
     "CI compares every fresh run with these, seed by seed and in the mean, and fails by name. "
     "Bands come from the frozen seeds alone; over a whole study an unchanged rerun alarms at most "
@@ -43,7 +43,7 @@ def gate_page(params: Params) -> str:
     parts += ["\n".join(lines), ABOUT]
     for name, bands in frozen_bands.items():
         if bands:
-            parts.append(f"## {name}\n\n{_reason(name)}\n\n{bands_table(found[name], bands)}")
+            parts.append(f"## {name}\n\n{_reason(name)}\n\n{bands_tables(found[name], bands)}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -66,15 +66,21 @@ def _reason(name: str) -> str:
     return f"Frozen last because: {said}."
 
 
-def bands_table(study: StudyResults, bands: Mapping[str, Mapping[str, Band]]) -> str:
-    """A row per net, a column per quantity."""
-    heads = {study.measure.key: study.measure.axis, **HEADS}
+def bands_tables(study: StudyResults, bands: Mapping[str, Mapping[str, Band]]) -> str:
+    """Two tables with a row per net and a column per quantity: scores, then gates and blocks."""
+    scores = {study.measure.key: study.measure.axis, **SCORES}
+    found = [_table(bands, heads) for heads in (scores, DOINGS)]
+    return "\n\n".join(table for table in found if table) or "nothing is frozen"
+
+
+def _table(bands: Mapping[str, Mapping[str, Band]], heads: Mapping[str, str]) -> str:
     shown = [name for name in heads if any(name in by_name for by_name in bands.values())]
     rows: list[dict[str, object]] = [
         {"net": f"`{net}`", **{heads[name]: _cell(by_name.get(name)) for name in shown}}
         for net, by_name in bands.items()
+        if any(name in by_name for name in shown)
     ]
-    return markdown(rows) if rows else "nothing is frozen"
+    return markdown(rows) if rows else ""
 
 
 def _cell(band: Band | None) -> str:
@@ -83,4 +89,5 @@ def _cell(band: Band | None) -> str:
         return ""
     if len(set(band.values)) == 1:
         return f"{band.centre:.3g}"
-    return f"{band.centre:.3g} ({band.visible:.2g})"
+    rise = "none" if math.isinf(band.visible) else f"{band.visible:.2g}"
+    return f"{band.centre:.3g} ({rise})"

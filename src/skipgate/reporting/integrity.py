@@ -17,6 +17,7 @@ from skipgate.judging.judgement import judge_study
 from skipgate.lockfile import md5, written
 from skipgate.params import Params
 from skipgate.reporting.audit_page import audit_page
+from skipgate.reporting.gate_page import gate_page
 from skipgate.reporting.listing import papers_page
 from skipgate.reporting.overview import overview_page, recorded
 from skipgate.reporting.pages import study_page
@@ -41,6 +42,7 @@ def findings(params: Params) -> Iterator[str]:
     remedy = "run: dvc repro -f -s overview"
     yield from differs(paths.REPORTS / "papers.md", papers_page(params, known), remedy)
     yield from differs(paths.REPORTS / "README.md", overview_page(params, known), remedy)
+    yield from differs(paths.REPORTS / "gate.md", gate_page(params), remedy)
     yield from dead_links()
 
 

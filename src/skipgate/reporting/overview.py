@@ -6,9 +6,8 @@ from typing import Any
 from skipgate import paths
 from skipgate.files import read_json
 from skipgate.judging.audit import audit
-from skipgate.judging.evidence import ANSWERS
+from skipgate.judging.coverage import coverage
 from skipgate.judging.papers import Paper
-from skipgate.judging.verdicts import WORDS
 from skipgate.params import Params
 from skipgate.reporting.pages import NOTE
 from skipgate.reporting.tables import markdown
@@ -26,45 +25,59 @@ MEANINGS = {
     "not comparable": "the protocol differs, for a registered reason",
     "not run": "no result of the present code",
 }
-SAID = {"fails": "fail"}
 MOST_FINDINGS = 8
+PICTURE = (
+    "Every judged number, as ours less the paper's in margins, with its 95% interval; grey: within "
+    "the margin. Exact numbers have a row of their own."
+)
 
 
 def overview_page(params: Params, papers: dict[str, Paper]) -> str:
-    """The verdict table over all studies, then what surprises."""
-    checks = audit(papers)
-    wrong = sum(check.word == "contradicts" for check in checks)
-    own = (
-        f"Of {len(checks)} of the papers' own sums and sentences, recomputed from what they print, "
-        f"{wrong} do not follow"
-    )
+    """Coverage and the verdicts over all studies, the picture of them, then what surprises."""
     words = "\n".join(f"- **{word}**: {meaning}" for word, meaning in MEANINGS.items())
     findings = "\n".join(f"- {line}" for line in surprises(params)) or "None yet."
     parts = [
         NOTE.format(stage="overview"),
         "# Results",
-        verdict_table(params, paths.REPORTS),
+        summary(params, papers, paths.REPORTS),
         "## What surprises most",
         findings,
-        f"{own}: [audit.md](audit.md). Every reported number and claim, with what became of it: "
-        "[papers.md](papers.md). Speed: [bench.md](bench.md).",
+        f"{_audited(papers)}: [audit.md](audit.md). Every reported number and claim, with what "
+        "became of it: [papers.md](papers.md). What CI watches, and how small a change it sees: "
+        "[gate.md](gate.md); what proves that it does: [mutants.md](mutants.md). Speed: "
+        "[bench.md](bench.md).",
         "## What the words mean, cell by cell",
         words,
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def verdict_table(params: Params, start: Path) -> str:
+def _audited(papers: dict[str, Paper]) -> str:
+    checks = audit(papers)
+    wrong = sum(check.word == "contradicts" for check in checks)
+    return (
+        f"Of {len(checks)} of the papers' own sums and sentences, recomputed from what they print, "
+        f"{wrong} do not follow"
+    )
+
+
+def summary(params: Params, papers: dict[str, Paper], start: Path) -> str:
+    """How much is covered, one line per study, and the picture, for a page in `start`."""
+    records = {name: recorded(name) for name in (*params.studies, "theory")}
+    told = [f"- {text}" for name in records if (text := _meaning(params, name))]
+    picture = paths.judged_file()
+    parts = [
+        str(coverage(params, papers, records)),
+        study_table(params, start),
+        "\n".join(told),
+        f"![{PICTURE}]({paths.link(picture, start)})\n\n*{PICTURE}*" if picture.exists() else "",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def study_table(params: Params, start: Path) -> str:
     """One line per study, with links from a page in the folder `start`."""
-    lines = []
-    for name in params.studies:
-        line = recorded(name)
-        nets = f"{line.get('nets', 0)} of {len(params.nets_of(name))}"
-        lines.append(_line(name, start, nets, _meaning(params, name, line)))
-    computed = "what follows without training: distances to identity, mixes, counts, paths"
-    waiting = "not run; seconds: `dvc repro theory-report`"
-    lines.append(_line("theory", start, "-", computed if recorded("theory") else waiting))
-    return markdown(lines)
+    return markdown([_line(params, name, start) for name in (*params.studies, "theory")])
 
 
 def recorded(name: str) -> dict[str, Any]:
@@ -92,36 +105,39 @@ def surprises(params: Params) -> list[str]:
     return [text for _, _, text in sorted(found)[:MOST_FINDINGS]]
 
 
-def _line(name: str, start: Path, nets: str, meaning: str) -> dict[str, object]:
+def _line(params: Params, name: str, start: Path) -> dict[str, object]:
     """One study's line; what is not there yet has a dash."""
     page = paths.REPORTS / f"{name}.md"
-    line = recorded(name)
-    verdicts = line.get("verdicts", {})
-    answers = line.get("answers", {})
-    # What is so by construction could not have failed to hold.
-    asked = sum(answers.values()) - answers.get("by construction", 0)
+    record = recorded(name)
+    verdicts = record.get("verdicts", {})
+    totals = record.get("totals", {})
+    answers = record.get("answers", {})
+    nets = f"{record.get('nets', 0)} of {len(params.nets_of(name))}"
     return {
         "study": f"[{name}]({paths.link(page, start)})" if page.exists() else name,
-        "nets run": nets,
-        "cells": sum(verdicts.values()) if line else "-",
-        **{word: verdicts.get(word, "-") for word in WORDS},
-        "claims held": f"{answers.get('holds', 0)} of {asked}" if line else "-",
-        "what it means": meaning,
+        "nets run": nets if name in params.studies else "-",
+        "numbers": totals.get("cells", "-"),
+        "decidable": totals.get("decidable", "-"),
+        **{word: verdicts.get(word, "-") for word in ("agrees", "differs")},
+        "claims": sum(answers.values()) if answers else "-",
+        **{word: answers.get(word, "-") for word in ("holds", "fails", "undecided")},
     }
 
 
-def _meaning(params: Params, name: str, line: dict[str, Any]) -> str:
+def _meaning(params: Params, name: str) -> str:
+    """What a line's numbers do not say."""
+    if name == "theory":
+        if recorded(name):
+            return "**theory** is what follows without training; it takes seconds."
+        return "**theory** is not run; seconds: `dvc repro theory-report`."
     settings = params.studies[name]
-    if not line.get("nets"):
-        return f"not run; {settings.cost}: `dvc repro report@{name}`"
-    verdicts = line["verdicts"]
-    answers = line["answers"]
-    judged = sum(verdicts[word] for word in ("agrees", "inconclusive", "differs"))
-    others = ", ".join(
-        f"{answers[a]} {SAID.get(a, a)}" for a in ANSWERS if a != "holds" and answers.get(a)
-    )
-    claims = f"{answers['holds']} claims hold" + (f", {others}" if others else "")
+    record = recorded(name)
+    if not record.get("nets"):
+        return f"**{name}** is not run; {settings.cost}: `dvc repro report@{name}`."
     if settings.deviation:
-        return f"toy scale: {claims}; numbers are not comparable ({settings.deviation})"
-    so_far = " judged so far" if verdicts["not run"] else ""
-    return f"{verdicts['differs']} of {judged} numbers{so_far} differ from the paper's; {claims}"
+        return f"**{name}** is a toy: its numbers are not comparable ({settings.deviation})."
+    built = record["answers"].get("by construction", 0)
+    return (
+        f"**{name}**: a number is decidable if it differs, or could agree with enough seeds; "
+        f"{built} of the claims are true by construction."
+    )

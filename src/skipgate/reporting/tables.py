@@ -14,7 +14,6 @@ from skipgate.results.store import Result, StudyResults
 from skipgate.settings import MEAN_GATE, Measure
 from skipgate.specs import Spec, told
 
-
 WITHIN = "†"
 """Marks a difference that lies within the margin."""
 

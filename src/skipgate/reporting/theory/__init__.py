@@ -6,6 +6,7 @@ from skipgate import paths
 from skipgate.files import read_json
 from skipgate.judging.judgement import Judgement
 from skipgate.reporting import answers
+from skipgate.reporting.conclusions import told_answers
 from skipgate.reporting.pages import NOTE
 from skipgate.reporting.theory import figures, sections, starts
 from skipgate.reporting.theory.findings import Theory, findings
@@ -37,6 +38,7 @@ def theory_page(judgement: Judgement) -> str:
     parts = [
         NOTE.format(stage="theory-report"),
         "# theory: what follows without training",
+        _decided(judgement),
         ABOUT,
         f"## Where this contradicts the papers\n\n{_contradictions(theory)}",
         sections.sdi(theory),
@@ -56,6 +58,15 @@ def theory_page(judgement: Judgement) -> str:
         "## Claims\n\n" + answers.section(judgement),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _decided(judgement: Judgement) -> str:
+    """How many numbers and claims there are of each word."""
+    words = [verdict.word for verdict in judgement.verdicts]
+    return (
+        f"- Of {len(words)} reported numbers {words.count('agrees')} agree and "
+        f"{words.count('differs')} differ.\n- {told_answers(judgement)}"
+    )
 
 
 def _contradictions(theory: Theory) -> str:
