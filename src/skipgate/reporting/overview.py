@@ -9,6 +9,7 @@ from skipgate.judging.audit import audit
 from skipgate.judging.coverage import coverage
 from skipgate.judging.papers import Paper
 from skipgate.params import Params
+from skipgate.reporting import judged
 from skipgate.reporting.pages import NOTE
 from skipgate.reporting.tables import markdown
 
@@ -26,10 +27,6 @@ MEANINGS = {
     "not run": "no result of the present code",
 }
 MOST_FINDINGS = 8
-PICTURE = (
-    "Every judged number, as ours less the paper's in margins, with its 95% interval; grey: within "
-    "the margin. Exact numbers have a row of their own."
-)
 
 
 def overview_page(params: Params, papers: dict[str, Paper]) -> str:
@@ -70,7 +67,9 @@ def summary(params: Params, papers: dict[str, Paper], start: Path) -> str:
         str(coverage(params, papers, records)),
         study_table(params, start),
         "\n".join(told),
-        f"![{PICTURE}]({paths.link(picture, start)})\n\n*{PICTURE}*" if picture.exists() else "",
+        f"![Every judged number]({paths.link(picture, start)})\n\n*{judged.caption(records)}*"
+        if picture.exists()
+        else "",
     ]
     return "\n\n".join(part for part in parts if part)
 
