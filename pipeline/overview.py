@@ -13,10 +13,10 @@ from skipgate.judging import papers
 from skipgate.reporting import judged
 from skipgate.reporting.gate_page import gate_page
 from skipgate.reporting.listing import papers_page
-from skipgate.reporting.overview import overview_page, recorded, summary
+from skipgate.reporting.overview import overview_page, picture, recorded, summary
 
 README = Path("README.md")
-PLACE = re.compile(r"(<!-- verdicts -->\n).*?(<!-- /verdicts -->)", re.DOTALL)
+PLACE = re.compile(r"(<!-- (verdicts|judged) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 
 
 def main() -> None:
@@ -24,8 +24,11 @@ def main() -> None:
     known = papers.load(settings)
     records = {name: recorded(name) for name in (*settings.studies, "theory")}
     judged.draw(records, known, paths.judged_file())
-    told = summary(settings, known, README.parent)
-    text = PLACE.sub(lambda found: f"{found[1]}{told}\n{found[2]}", README.read_text())
+    told = {
+        "verdicts": summary(settings, known, README.parent),
+        "judged": picture(settings, README.parent),
+    }
+    text = PLACE.sub(lambda m: f"{m[1]}{told[m[2]]}\n{m[3]}", README.read_text())
     write_atomically(README, text.encode())
     write_atomically(paths.REPORTS / "README.md", overview_page(settings, known).encode())
     write_atomically(paths.REPORTS / "papers.md", papers_page(settings, known).encode())

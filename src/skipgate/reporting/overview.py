@@ -7,6 +7,7 @@ from skipgate import paths
 from skipgate.files import read_json
 from skipgate.judging.audit import audit
 from skipgate.judging.coverage import coverage
+from skipgate.judging.evidence import ANSWERS
 from skipgate.judging.papers import Paper
 from skipgate.params import Params
 from skipgate.reporting import judged
@@ -37,6 +38,7 @@ def overview_page(params: Params, papers: dict[str, Paper]) -> str:
         NOTE.format(stage="overview"),
         "# Results",
         summary(params, papers, paths.REPORTS),
+        picture(params, paths.REPORTS),
         "## What surprises most",
         findings,
         f"{_audited(papers)}: [audit.md](audit.md). Every reported number and claim, with what "
@@ -59,19 +61,20 @@ def _audited(papers: dict[str, Paper]) -> str:
 
 
 def summary(params: Params, papers: dict[str, Paper], start: Path) -> str:
-    """How much is covered, one line per study, and the picture, for a page in `start`."""
-    records = {name: recorded(name) for name in (*params.studies, "theory")}
-    told = [f"- {text}" for name in records if (text := _meaning(params, name))]
-    picture = paths.judged_file()
-    parts = [
-        str(coverage(params, papers, records)),
-        study_table(params, start),
-        "\n".join(told),
-        f"![Every judged number]({paths.link(picture, start)})\n\n*{judged.caption(records)}*"
-        if picture.exists()
-        else "",
-    ]
-    return "\n\n".join(part for part in parts if part)
+    """How much is covered, and one line per study, for a page in the folder `start`."""
+    told = [f"- {text}" for name in _records(params) if (text := _meaning(params, name))]
+    covered = str(coverage(params, papers, _records(params)))
+    return "\n\n".join([covered, study_table(params, start), "\n".join(told)])
+
+
+def picture(params: Params, start: Path) -> str:
+    """Every judged number, for a page in the folder `start`."""
+    caption = judged.caption(_records(params))
+    return f"![Every judged number]({paths.link(paths.judged_file(), start)})\n\n*{caption}*"
+
+
+def _records(params: Params) -> dict[str, dict[str, Any]]:
+    return {name: recorded(name) for name in (*params.studies, "theory")}
 
 
 def study_table(params: Params, start: Path) -> str:
@@ -119,7 +122,7 @@ def _line(params: Params, name: str, start: Path) -> dict[str, object]:
         "decidable": totals.get("decidable", "-"),
         **{word: verdicts.get(word, "-") for word in ("agrees", "differs")},
         "claims": sum(answers.values()) if answers else "-",
-        **{word: answers.get(word, "-") for word in ("holds", "fails", "undecided")},
+        **{word: answers.get(word, "-") for word in ANSWERS if word != "not run"},
     }
 
 
@@ -135,8 +138,4 @@ def _meaning(params: Params, name: str) -> str:
         return f"**{name}** is not run; {settings.cost}: `dvc repro report@{name}`."
     if settings.deviation:
         return f"**{name}** is a toy: its numbers are not comparable ({settings.deviation})."
-    built = record["answers"].get("by construction", 0)
-    return (
-        f"**{name}**: a number is decidable if it differs, or could agree with enough seeds; "
-        f"{built} of the claims are true by construction."
-    )
+    return f"**{name}**: a number is decidable if it differs, or could agree with enough seeds."
