@@ -42,18 +42,15 @@ def lesion_mild(study: StudyResults) -> Found | None:
     def parts(result: Result) -> list[Part]:
         name = result.spec.net
         unit = result.measure.points
-        worst = np.array(result.part("lesion")["without"], dtype=float).max(0).tolist()
+        cost = _lost(result).max(0).tolist()
+        error = np.array(result.part("lesion")["without"], dtype=float).max(0).tolist()
         failed = failed_at(result.measure)
         return [
-            below(f"{name}, costliest block, under {MILD:g}", _worst(result), MILD, unit),
-            below(f"{name}, error without it, under {failed:g}%", worst, failed, unit),
+            below(f"{name}, costliest block, under {MILD:g}", cost, MILD, unit),
+            below(f"{name}, error without it, under {failed:g}%", error, failed, unit),
         ]
 
     return of_each(trained(study), parts)
-
-
-def _worst(result: Result) -> list[float]:
-    return [float(cost) for cost in _lost(result).max(0)]
 
 
 def lesion_early(study: StudyResults) -> Found | None:
