@@ -7,6 +7,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from skipgate.judging.claims.nets import (
+    MANY,
     MILD,
     Found,
     Test,
@@ -23,9 +24,8 @@ from skipgate.settings import Measure
 
 SMOOTH = 0.7
 """The rank correlation above which errors follow the shuffling."""
-MANY = 0.2
-"""A fifth of things is many: the smallest share of layers that epsilon-ResNet reports dropping."""
 MOST = 0.5
+LEAST = "error without the block that is missed least"
 Numbers = npt.NDArray[np.float64]
 
 
@@ -80,9 +80,6 @@ def lesion_kills_plain(study: StudyResults) -> Found | None:
     least = np.array(result.part("lesion")["without"], dtype=float).min(0).tolist()
     part = above(LEAST, least, failed_at(result.measure), result.measure.points)
     return Found([part], [result])
-
-
-LEAST = "error without the block that is missed least"
 
 
 def _vgg(paper: Paper, measure: Measure) -> dict[str, float]:

@@ -5,8 +5,7 @@ These are epsilon-ResNet (sections 3 and 4) and stochastic depth.
 
 import numpy as np
 
-from skipgate.judging.claims.blocks import MANY
-from skipgate.judging.claims.nets import Found, Test, blocks_of, result_of
+from skipgate.judging.claims.nets import MANY, Found, Test, blocks_of, result_of
 from skipgate.judging.evidence import Part, above, paired
 from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults

@@ -16,6 +16,8 @@ from skipgate.specs import Spec
 
 MILD = 1.0
 """An error that grows by fewer points has barely changed."""
+MANY = 0.2
+"""A fifth of things is many: the smallest share of layers that epsilon-ResNet reports dropping."""
 SHORTCUTS = ("residual", "gated", "highway")
 FEWEST = 5
 """In networks of fewer blocks one block is too much of the whole to speak of depth."""
