@@ -324,9 +324,10 @@ def test_the_stage_that_the_paper_excepts_and_the_last_block_do_not_count(study,
 def test_a_network_of_which_a_seed_has_failed_is_no_trained_one(study, judged):
     assert "residual-50" in judged("lesion-mild", study).nets
     scores(study, "residual-50", [3.0, 3.0, 3.0, 3.0, 80.0])
-    nets = judged("lesion-mild", study).nets
-    assert "residual-50" not in nets
-    assert "residual-10" in nets
+    outcome = judged("lesion-mild", study)
+    assert "residual-50" not in outcome.nets
+    assert "residual-10" in outcome.nets
+    assert {part.name.split(",")[0] for part in outcome.beside} == {"residual-50"}
 
 
 @pytest.mark.parametrize(("gap", "answer"), [(1.0, "holds"), (-1.0, "fails"), (0.0, "undecided")])

@@ -11,10 +11,12 @@ from skipgate.judging.claims.nets import (
     MILD,
     Found,
     Test,
+    aside,
     by_depth,
     deepest,
     failed_at,
     of_each,
+    of_trained,
     trained,
 )
 from skipgate.judging.evidence import Part, above, below, paired
@@ -50,7 +52,7 @@ def lesion_mild(study: StudyResults) -> Found | None:
             below(f"{name}, error without it, under {failed:g}%", error, failed, unit),
         ]
 
-    return of_each(trained(study), parts)
+    return of_trained(study, parts)
 
 
 def lesion_early(study: StudyResults) -> Found | None:
@@ -69,7 +71,7 @@ def lesion_early(study: StudyResults) -> Found | None:
             found.append(paired(f"{name}, blocks that begin a stage", changing, median, unit))
         return found
 
-    return of_each(trained(study), parts)
+    return of_trained(study, parts)
 
 
 def lesion_kills_plain(study: StudyResults) -> Found | None:
@@ -88,9 +90,9 @@ def _vgg(paper: Paper, measure: Measure) -> dict[str, float]:
 
 def _shuffled(study: StudyResults, parts: Callable[[Result], list[Part]]) -> Found | None:
     """Of residual networks, which the sentence speaks of; of highway networks beside them."""
-    found = of_each(trained(study, ("residual", "gated")), parts)
-    highway = [part for result in trained(study, ("highway",)) for part in parts(result)]
-    return found and Found(found.parts, found.results, tuple(highway))
+    found = of_trained(study, parts, ("residual", "gated"))
+    highway = aside(trained(study, ("highway",)), parts, "not a ResNet")
+    return found and Found(found.parts, found.results, (*found.beside, *highway))
 
 
 def shuffle_smooth(study: StudyResults) -> Found | None:
@@ -125,7 +127,7 @@ def gates_sparse(study: StudyResults) -> Found | None:
     if found is None:
         return None
     others = [r for r in by_depth(study, "highway").values() if r not in found.results]
-    return Found(found.parts, found.results, tuple(p for r in others for p in _low_gates(r)))
+    return Found(found.parts, found.results, aside(others, _low_gates, "less deep"))
 
 
 def _low_gates(result: Result) -> list[Part]:

@@ -7,13 +7,12 @@ its output lies below A whatever it has learnt; such networks are shown and do n
 
 import itertools
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from skipgate.judging.claims.nets import Found, Test, of_each, trained
+from skipgate.judging.claims.nets import Found, Test, aside, of_trained, trained
 from skipgate.judging.evidence import Part, above, below
 from skipgate.results.store import Result, StudyResults
 from skipgate.settings import Mlp, Resnet
@@ -83,10 +82,9 @@ def residual_mean(study: StudyResults) -> Found | None:
 def _where_blocks_can_lower(
     study: StudyResults, parts: Callable[[Result], list[Part]]
 ) -> Found | None:
-    found = of_each(trained(study, admits=lambda spec: not can_only_add(spec)), parts)
-    others = [part for result in trained(study, admits=can_only_add) for part in parts(result)]
-    beside = (replace(part, name=f"{part.name}; can only add") for part in others)
-    return found and Found(found.parts, found.results, tuple(beside))
+    found = of_trained(study, parts, admits=lambda spec: not can_only_add(spec))
+    others = aside(trained(study, admits=can_only_add), parts, "can only add")
+    return found and Found(found.parts, found.results, (*found.beside, *others))
 
 
 def estimation_deviation(study: StudyResults) -> Found | None:
@@ -99,7 +97,7 @@ def estimation_deviation(study: StudyResults) -> Found | None:
         name = f"{result.spec.net}, rank correlation above {FALLING:g}"
         return [above(name, [min(each) for each in ranks], FALLING)]
 
-    return of_each(trained(study), parts)
+    return of_trained(study, parts)
 
 
 def _fall(values: Numbers) -> float:

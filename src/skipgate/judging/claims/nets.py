@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -103,21 +103,54 @@ def trained(
 ) -> list[Result]:
     """The deepest network that has learnt, of five blocks or more, of each family and body."""
     found: dict[tuple[str, str], Result] = {}
-    for net, spec in study.specs.items():
-        fits = family(spec) in families and blocks_of(spec) >= FEWEST
-        if fits and (admits is None or admits(spec)):
-            result = result_of(study, net)
-            kind = family(spec), spec.settings.body.kind
-            deeper = kind not in found or blocks_of(spec) > blocks_of(found[kind].spec)
-            if deeper and has_learnt(result):
-                found[kind] = result
+    for result in _candidates(study, families, admits):
+        kind = family(result.spec), result.spec.settings.body.kind
+        deeper = kind not in found or blocks_of(result.spec) > blocks_of(found[kind].spec)
+        if deeper and has_learnt(result):
+            found[kind] = result
     return list(found.values())
+
+
+def _candidates(
+    study: StudyResults, families: Sequence[str], admits: Callable[[Spec], bool] | None
+) -> list[Result]:
+    return [
+        result_of(study, net)
+        for net, spec in study.specs.items()
+        if family(spec) in families
+        and blocks_of(spec) >= FEWEST
+        and (admits is None or admits(spec))
+    ]
 
 
 def of_each(results: Sequence[Result], parts: Callable[[Result], list[Part]]) -> Found | None:
     """The parts that each of these nets gives."""
     made = [part for result in results for part in parts(result)]
     return Found(made, list(results)) if made else None
+
+
+def of_trained(
+    study: StudyResults,
+    parts: Callable[[Result], list[Part]],
+    families: Sequence[str] = SHORTCUTS,
+    admits: Callable[[Spec], bool] | None = None,
+) -> Found | None:
+    """The parts of trained networks; of such as have learnt but for a seed or two, beside them."""
+    found = of_each(trained(study, families, admits), parts)
+    doubtful = [
+        result
+        for result in _candidates(study, families, admits)
+        if result.has_learnt and not has_learnt(result)
+    ]
+    return found and Found(found.parts, found.results, aside(doubtful, parts, "a seed failed"))
+
+
+def aside(
+    results: Sequence[Result], parts: Callable[[Result], list[Part]], why: str
+) -> tuple[Part, ...]:
+    """Parts that decide nothing, each with the reason."""
+    made = (part for result in results for part in parts(result))
+    return tuple(replace(part, name=f"{part.name}; {why}") for part in made)
 
 
 def pairs(
