@@ -136,13 +136,11 @@ def test_cells_that_could_not_have_agreed_are_counted():
         assert cell["decidable"] == (not said)
 
 
-@pytest.mark.parametrize(
-    ("margin", "mark", "surprises"), [(1.0, "", 1), (3.0, ", within the margin", 0)]
-)
+@pytest.mark.parametrize(("margin", "mark", "surprises"), [(1.0, "", 1), (3.0, " †", 0)])
 def test_a_difference_that_does_not_matter_is_marked_and_no_surprise(margin, mark, surprises):
     made = table([Cell("d = 2", "gated", 4.0)], margin=margin)
     verdicts = judged(made, [Estimate(2.0, 0.1, 0.1, 5)])
-    assert tables._word(verdicts[0], margin) == f"**differs** (ours is lower{mark})"
+    assert tables._word(verdicts[0], margin) == f"**differs**, lower{mark}"
     assert len(recorded(made, verdicts)["findings"]) == surprises
 
 
@@ -350,7 +348,7 @@ def test_surprises_are_told_in_standard_errors():
     made = table([Cell("d = 2", "gated", 4.0)], margin=0.5)
     verdicts = judged(made, [Estimate(2.0, 0.1, 0.1, 5)])
     part = above("x", [-1.0, -2.0, -3.0], 0.0)
-    failed = JudgedClaim("p", "c", Claim("It is so.", "here"), Outcome("fails", (part,)))
+    failed = JudgedClaim("p", "c", Claim("It is so.", "It is.", "here"), Outcome("fails", (part,)))
     tables_of = [JudgedTable("p", "t", made, verdicts, [])]
     claim, cell = Judgement("s", 1, tables_of, [failed]).plain()["findings"]
     assert claim["clarity"] == pytest.approx(2 * math.sqrt(3), rel=1e-4)

@@ -45,9 +45,9 @@ def test_half_of_the_blocks_is_two_of_five_and_none_of_one(study):
         [[[float(removed)] for removed in range(6)]],
         [[10.0 + removed] for removed in range(6)],
     )
-    found = {row[0]: row[1:] for row in rows(probe_tables.probes(study))}
-    assert (found["`gated-10`"][3], found["`gated-10`"][6]) == ("2.00", "12.00")
-    assert found["`gated-2`"][3:7] == ["-"] * 4
+    found = {row[0]: row[1:] for row in rows(probe_tables.pruning(study))}
+    assert (found["`gated-10`"][1], found["`gated-10`"][4]) == ("2.00", "12.00")
+    assert found["`gated-2`"][1:] == ["-"] * 4
 
 
 def test_pruned_networks_show_what_was_measured_of_one_and_the_same_network(study):

@@ -102,6 +102,8 @@ def _gain(study: StudyResults) -> str:
     }
     columns = [c for c in zip(*gains.values(), strict=False) if None not in c]
     pooled = estimate([float(np.mean(np.array(column, dtype=float))) for column in columns])
+    if pooled is None:
+        return ""
     unit = study.measure.points
     where = ", ".join(f"{gain:+.2f} at d = {depth}" for depth, gain in seen.items())
     what = f"visible at {where}" if seen else "nothing visible at any depth"
@@ -128,7 +130,10 @@ def _shut(study: StudyResults) -> str:
     result = deepest(study, "gated")
     if result is None:
         return ""
-    shut = np.array(result.part("gates")["T"], dtype=float) == 0
+    gates = np.array(result.part("gates")["T"], dtype=float)
+    shut = gates[:, np.isfinite(gates).all(0)] == 0
+    if not shut.size:
+        return ""
     if not shut.any():
         return f"No gate of `{result.spec.net}` is shut."
     places = np.flatnonzero(shut.all(1)) + 1

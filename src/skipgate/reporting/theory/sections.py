@@ -56,9 +56,9 @@ def sdi(theory: Theory) -> str:
         "Squared distance from a fresh layer's parameters to those of an identity, summed "
         "(gresnet-v1 section 2; the highway rows are its Table 1). All weights start with He's "
         "variance 2/n. The paper lets the biases start with variance 2/n too; this project starts "
-        "them at 0, and those of highway gates at -4. Slope and intercept in n are fitted to the "
-        "samples, with 95% intervals. A layer with a scalar gate has k_init² at any width (section "
-        f"3): {starts}."
+        "them at 0, and those of highway gates at -4 (*ours*). Beside each formula stand slope and "
+        "intercept in n, fitted to samples, with 95% intervals. A layer with a scalar gate has "
+        f"k_init² at any width (section 3): {starts}."
     )
     return section("Distance to identity", about, rows)
 
@@ -69,15 +69,15 @@ def _distance(table: dict[str, float], name: str) -> dict[str, object]:
     row: dict[str, object] = {"layer": name.replace(" -", ", c = -")}
     row["g(c)"] = linked("sdi", f"{table[gate]:.3f}") if gate in table else ""
     for word, title in (
-        (name, "TSDI, paper's biases"),
-        (f"{name} project", "TSDI, biases as here"),
+        (name, "paper's biases"),
+        (f"{name} project", "ours"),
     ):
         row[title] = linked("sdi", line(table[f"{word} slope"], table[f"{word} intercept"]))
         fits = (
             margin(table[f"{word} sampled {key}"], table[f"{word} {key} margin"])
             for key in ("slope", "intercept")
         )
-        row[f"{title}: sampled slope, intercept"] = linked("sdi", ", ".join(fits))
+        row[f"{title}, sampled"] = linked("sdi", ", ".join(fits))
     return row
 
 
@@ -90,7 +90,8 @@ def mixes(theory: Theory) -> str:
         "The previous estimate a and a new one H, both unbiased, mixed as (1 - T) a + T H "
         "(unrolled Equations 10, 15 and 16). The best T by formula is compared with a grid from "
         f"{found['grid'][0]:g} to {found['grid'][-1]:g} on {found['draws']:,} samples; ± is one "
-        f"standard error. Weights that do not sum to 1 are biased: {bias['keep']:g} and "
+        "standard error. A T outside 0 to 1 is out of a sigmoid's reach and has no z. Weights that "
+        f"do not sum to 1 are biased: {bias['keep']:g} and "
         f"{bias['take']:g} by {linked('mixes', format(bias['formula'], 'g'))}, sampled "
         f"{linked('mixes', margin(bias['sampled'], bias['error']))}."
     )
@@ -108,9 +109,7 @@ def _mix(name: str, case: dict[str, Any]) -> dict[str, object]:
         "best of the grid": linked("mixes", f"{case['best of grid']:g}"),
         "its variance": linked("mixes", f"{case['variance']:.3f}"),
         "sampled": linked("mixes", margin(case["sampled variance"], case["error"])),
-        "z = log(α₁/α₂)": linked("mixes", f"{case['z']:.3f}")
-        if case["reachable"]
-        else "out of a sigmoid's reach",
+        "z = log(α₁/α₂)": linked("mixes", f"{case['z']:.3f}") if case["reachable"] else "none",
     }
 
 

@@ -15,12 +15,12 @@ MOST = 0.5
 def linear(theory: Theory) -> str:
     """Looks-linear networks."""
     linear = theory["linear"]
-    words = {"sum": "N(x + y) = N(x) + N(y)", "times -1": "N(-x) = -N(x)"}
+    words = {"sum": "sums", "times -1": "signs"}
     rows: list[dict[str, object]] = [
         {
             "layers": depth,
             **{
-                f"{word}, {init}": linked("linear", f"{linear[init][key][i]:.2g}")
+                f"{word}, {init} weights": linked("linear", f"{linear[init][key][i]:.2g}")
                 for key, word in words.items()
                 for init in ("looks-linear", "ordinary")
             },
@@ -28,8 +28,9 @@ def linear(theory: Theory) -> str:
         for i, depth in enumerate(linear["depths"])
     ]
     about = (
-        f"Networks of CReLU layers {linear['width']} wide: largest deviations from linearity, in "
-        "units of the outputs' root mean square (Balduzzi et al., in the lecture). With "
+        f"Networks of CReLU layers {linear['width']} wide: largest deviations from linearity, for "
+        "sums from N(x + y) = N(x) + N(y) and for signs from N(-x) = -N(x), in units of the "
+        "outputs' root mean square (Balduzzi et al., in the lecture). With "
         "looks-linear weights the deepest is the product of its matrices to "
         f"{linked('linear', format(linear['looks-linear from its product'], 'g'))}. Positive "
         "factors pass through any network of ReLUs without biases; sums and signs do not."
