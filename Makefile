@@ -13,7 +13,7 @@ OMP_NUM_THREADS ?= 1
 export OMP_NUM_THREADS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup repro report test lint advisories verify check freeze ui bench soak again lock clean
+.PHONY: help setup repro report test lint advisories verify check freeze ui bench soak mutants again lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ bench: $(READY) ## measure the training loop against a plain PyTorch loop
 
 soak: $(READY) ## kill trainings 200 times at random and compare what is left
 	python -m tests.soak
+
+mutants: $(READY) ## put small wrongs into copies of the project and see that each is caught
+	python -m tests.mutants
 
 again: $(READY) ## train and probe one net from scratch: make again NET=gated-10
 	python -m pipeline.forget $(NET)

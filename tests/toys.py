@@ -5,11 +5,13 @@ from pathlib import Path
 
 import torch
 
+from skipgate import params
+from skipgate.data.fetching import fetch
 from skipgate.nets.bodies import Plan, build
 from skipgate.nets.network import Network
 from skipgate.nets.weights import initialise
 from skipgate.settings import Body, Classify, ConstantRate, GateChoice, Mlp, Nadam, Recipe, Resnet
-from skipgate.specs import Settings, Spec
+from skipgate.specs import Settings, Spec, resolve
 from skipgate.streams import streams
 
 torch.set_num_threads(1)  # tests share the cores through xdist
@@ -41,6 +43,15 @@ def toy_settings(
 ) -> Settings:
     made = Recipe(2, 8, Nadam("nadam"), ConstantRate("constant"))
     return Settings(TOY, body, dataclasses.replace(made, **recipe), T, C)  # type: ignore[arg-type]
+
+
+def brief_spec(data: Path) -> Spec:
+    """One epoch of gated-2 on real digits, which are put into a folder."""
+    known = params.load(ROOT / "params.yaml")
+    settings = resolve(known, "gated-2")
+    settings = dataclasses.replace(settings, recipe=dataclasses.replace(settings.recipe, epochs=1))
+    fetch("digits", settings.data, known.sources["digits"], data)
+    return Spec("x", "digits", "digits", settings, 1, "d", seeds=3)
 
 
 def toy_spec(seeds: int = 2) -> Spec:

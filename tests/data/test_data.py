@@ -92,6 +92,14 @@ def test_images_stay_with_their_labels():
         assert torch.equal(x[..., 0, 0, 0], y.float())
 
 
+def test_images_are_tested_as_they_are_and_in_their_order():
+    x, y = torch.rand(10, 1, 4, 4, generator=streams([0], "x")[0]), torch.arange(10)
+    batches_in_turn = list(Images(x, y).in_turn(4))
+    assert [len(labels) for _, labels in batches_in_turn] == [4, 4, 2]
+    for all_of_them, parts in zip((x, y), zip(*batches_in_turn, strict=True), strict=True):
+        assert torch.equal(torch.cat(parts), all_of_them)
+
+
 def test_crops_move_an_image_by_up_to_pad_pixels_and_flips_mirror_it():
     image = torch.zeros(1, 1, 5, 5)
     image[0, 0, 2, 1] = 1  # off the middle, so that a flip shows

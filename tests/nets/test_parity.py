@@ -53,14 +53,30 @@ def test_batch_norm_is_pytorchs_in_training_and_evaluation(shape):
         assert torch.allclose(ours.running_var[replica], theirs.running_var)
 
 
-def test_gated_network_is_the_plain_loop():
+def gated_and_plain_loop():
     ours = network(Mlp("mlp", depth=6, width=7), GateChoice("scalar"), ONE)
     theirs = PlainLoopNet(6, 7, 64, 10).double()
     with torch.no_grad():
         for a, b in zip(theirs.parameters(), _in_plain_order(ours), strict=True):
             a.copy_(b[0])
+    return ours, theirs
+
+
+def test_gated_network_is_the_plain_loop():
+    ours, theirs = gated_and_plain_loop()
     x = images(9)
     assert torch.allclose(ours(x)[0], theirs(x[0].flatten(1)))
+
+
+def test_gradients_are_those_of_the_plain_loop():
+    """Those of every k too; the bias before a batch normalisation, which takes it away, has none."""
+    ours, theirs = gated_and_plain_loop()
+    x = images(9)
+    ours(x)[0].square().sum().backward()
+    theirs(x[0].flatten(1)).square().sum().backward()
+    for a, b in zip(theirs.parameters(), _in_plain_order(ours), strict=True):
+        assert torch.allclose(a.grad, torch.zeros_like(a) if b.grad is None else b.grad[0])
+    assert all(block.T.k.grad.abs() > 0 for block in ours.blocks)
 
 
 def _in_plain_order(ours):

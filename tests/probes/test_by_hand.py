@@ -1,5 +1,6 @@
 """Networks made by hand, where the answer is known on paper."""
 
+import dataclasses
 import itertools
 
 import pytest
@@ -156,6 +157,21 @@ def test_greedy_pruning_begins_with_the_block_that_does_harm():
     assert result["greedy"][0] == [100.0, 100.0]
     assert result["greedy"][1:] == [[0.0, 0.0]] * 4
     assert result["smallest"] is None, "the gates are all 1"
+
+
+def test_greedy_pruning_chooses_by_the_training_images():
+    """They are labelled by the smallest pixel, so the block that turns answers round goes last."""
+    case = subject(factors=(0.5, 0.25, -2.0, 1.0))
+    x = case.examples.x
+    turned = dataclasses.replace(case, training=Images(x, x.flatten(1).argmin(1)))
+    assert greedy(turned, 20)[-1].tolist() == [2, 2]
+
+
+def test_shuffles_stay_within_stages_whose_blocks_would_fit_elsewhere():
+    """Reversed stages of two blocks are 1 0 3 2: two of six pairs have changed sides."""
+    found = PROBES["shuffle"](subject(stages=(0, 0, 1, 1)), SETTINGS)
+    assert found["reversed"]["tau"] == [pytest.approx(1 / 3)]
+    assert min(found["tau"] + found["full"]["tau"]) > 0.3
 
 
 def test_responses_are_the_norms_of_what_blocks_add():

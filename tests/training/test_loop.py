@@ -195,6 +195,17 @@ def test_training_learns(split):
     assert max(state.history["train_loss"][-1]) < 0.5 * min(state.history["train_loss"][0])
 
 
+@family
+def test_an_epoch_is_tested_on_the_test_images_in_evaluation_mode(family, split):
+    state = trained(toy_settings(*family, epochs=1), in_float64(split), dtype=torch.float64)
+    x, y = in_float64(split).test.x, split.test.y
+    answers = state.network.eval()(x.expand(2, *x.shape))
+    mistakes = (answers.argmax(-1) != y).double().mean(1) * 100
+    assert state.history["test_error"] == [pytest.approx(mistakes.tolist())]
+    losses = [torch.nn.functional.cross_entropy(each, y).item() for each in answers]
+    assert state.history["test_loss"] == [pytest.approx(losses)]
+
+
 @pytest.mark.parametrize("k_decay", [True, False])
 def test_decay_reaches_gates_only_where_it_is_switched_on(k_decay, split):
     """One step of SGD without momentum on k with a gradient of 0 leaves k, or shrinks it by rate * decay."""
