@@ -19,6 +19,8 @@ def project(tmp_path, monkeypatch):
         shutil.copytree(ROOT / name, tmp_path / name)
     for name in ("params.yaml", "dvc.lock"):
         shutil.copy(ROOT / name, tmp_path)
+    for name in ("docs", "src", "tests"):  # which pages lead to
+        (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
 
 
