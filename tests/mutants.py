@@ -315,7 +315,8 @@ def _conclusion(count: int, surviving: Sequence[str]) -> str:
 
 
 def _linked(file: str) -> str:
-    return f"[{file.removeprefix('src/skipgate/')}]({paths.link(Path(file), paths.REPORTS)})"
+    name = file.removeprefix("src/skipgate/").removesuffix("/__init__.py")
+    return f"[{name}]({paths.link(Path(file), paths.REPORTS)})"
 
 
 def _by(catch: Catch | None) -> str:

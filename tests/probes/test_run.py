@@ -15,9 +15,7 @@ from skipgate.training.vault import MODEL, RESULT
 from tests.toys import brief_spec
 
 
-def test_a_whole_network_scores_on_probing_what_it_scored_when_it_was_trained(
-    tmp_path, monkeypatch
-):
+def test_a_whole_network_scores_in_a_probe_as_when_it_was_trained(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     data = paths.data_folder("digits")
     spec = brief_spec(data)
