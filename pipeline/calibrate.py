@@ -8,20 +8,23 @@ from tqdm import tqdm
 from pipeline.stage import run
 from skipgate.files import write_atomically
 from skipgate.judging import calibration
-from skipgate.judging.calibration import Rule
+from skipgate.judging.calibration import Drawn, Rule
 from skipgate.reporting.tables import markdown
 
 PAGE = Path("docs/decisions/0009-verdicts.md")
 PLACE = re.compile(r"(<!-- calibration -->\n).*?(<!-- /calibration -->)", re.DOTALL)
 ROUNDS = 2000
 RATIOS = (2, 3, 5, 10, 20, 50)
-TABLES: dict[str, tuple[float, ...]] = {
-    "none": (),
-    **{f"one, {ratio} times": (ratio,) for ratio in RATIOS},
-    **{f"three, {ratio} times": (ratio,) * 3 for ratio in RATIOS},
-    "two failed nets, 17 and 7 times": (17, 7),
-    "as MNIST: 17, 7 and 2.9 times": (17, 7, 2.9),
-    "all, 0.3 to 3.3 times": tuple(3.3 ** (step / 7) for step in range(-7, 8) if step),
+TABLES: dict[str, Drawn] = {
+    "none": Drawn(),
+    **{f"one, {ratio} times": Drawn((ratio,)) for ratio in RATIOS},
+    **{f"three, {ratio} times": Drawn((ratio,) * 3) for ratio in RATIOS},
+    "two failed nets, 17 and 7 times": Drawn((17, 7)),
+    "as MNIST: 17, 7 and 2.9 times": Drawn((17, 7, 2.9)),
+    "all, 0.3 to 3.3 times": Drawn(tuple(3.3 ** (step / 7) for step in range(-7, 8) if step)),
+    "none of five gates": Drawn((), 5, known=False),
+    "one of five gates, 3 times": Drawn((3,), 5, known=False),
+    "all five gates, 0.3 to 3.3 times": Drawn((0.3, 0.6, 1.8, 3.3), 5, known=False),
 }
 """How many times as far as expected the first cells of a table spread."""
 RULES: dict[str, Rule] = {

@@ -10,18 +10,25 @@ from pipeline.stage import answer
 from skipgate import params, paths
 from skipgate.files import Problem
 from skipgate.judging import frozen
+from skipgate.reader import nearest
 from skipgate.reporting.gate_page import bands_tables
 from skipgate.results import store
 
 
 def main(name: str, nets: Sequence[str]) -> None:
     study = store.load(params.load(), name)
+    for net in nets:
+        if net not in study.specs:
+            raise Problem(f"{name} has no net '{net}'; {nearest(net, study.specs)}")
+    remedy = f"run: make freeze STUDY={name} REASON='...'"
     bands = frozen.bands(study, nets)
     absent = sorted(set(nets or study.specs) - bands.keys())
+    if absent:
+        raise Problem(f"not frozen yet: {', '.join(absent)}; {remedy}")
     print(f"{name}: frozen means, and in brackets the smallest rise that would alarm")
     print(bands_tables(study, bands))
-    if absent:
-        print(f"not frozen yet: {', '.join(absent)}; run: make freeze STUDY={name} REASON='...'")
+    if others := frozen.other_code(study):
+        print(f"frozen when they behaved differently: {', '.join(others)}")
     alarms = frozen.compare(study, nets)
     for alarm in alarms:
         print(alarm)
@@ -29,10 +36,10 @@ def main(name: str, nets: Sequence[str]) -> None:
         moved = ", ".join(dict.fromkeys(alarm.net for alarm in alarms))
         raise Problem(
             f"{moved} left the bands of {paths.frozen_file(name)}; find out why, or if the change "
-            f"is meant, run: make freeze STUDY={name} REASON='...'"
+            f"is meant, {remedy}"
         )
     count = sum(map(len, bands.values()))
-    print(f"{name}: {count} quantities of {len(bands)} nets, and each of their seeds, hold")
+    print(f"{name}: {count} quantities, and each of their seeds, hold")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from skipgate.files import Problem, read_json, rounded
 from skipgate.nets import gates
 from skipgate.nets.network import parameter_count
 from skipgate.params import Params
-from skipgate.probes import PROBES, TIMED
+from skipgate.probes import BESIDE, PROBES
 from skipgate.probes.subject import Subject
 from skipgate.reader import plain, read
 from skipgate.settings import Probes
@@ -66,7 +66,7 @@ def _probe_digest(kind: str, subject: Subject, settings: Probes) -> str:
     """
     found = PROBES[kind](subject, brief(settings))
     own = getattr(settings, kind, None)
-    steady = {key: value for key, value in found.items() if key not in TIMED}
+    steady = {key: value for key, value in found.items() if key not in BESIDE}
     return digest_of(kind, settings.images_for(kind), own, rounded(steady))
 
 

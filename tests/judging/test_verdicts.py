@@ -9,6 +9,7 @@ from scipy import stats
 
 from pipeline import calibrate
 from skipgate.judging import calibration
+from skipgate.judging.calibration import Drawn
 from skipgate.judging.evidence import Outcome, above
 from skipgate.judging.judgement import (
     JudgedClaim,
@@ -189,8 +190,8 @@ ERROR = 3 * math.sqrt(LEVEL * (1 - LEVEL) / ROUNDS)
 @pytest.mark.parametrize("ratios", [(), (3.0,), (17.0, 7.0, 2.9), (50.0,) * 3])
 def test_false_alarms_are_as_rare_as_promised_whatever_cells_spread(ratios):
     """Where nothing differs, a table of 15 is without a 'differs' 95 times out of 100."""
-    now = calibration.rates(calibration.shrunk, ratios, ROUNDS, seed=2)
-    own = calibration.rates(calibration.alone, ratios, ROUNDS, seed=2)
+    now = calibration.rates(calibration.shrunk, Drawn(ratios), ROUNDS, seed=2)
+    own = calibration.rates(calibration.alone, Drawn(ratios), ROUNDS, seed=2)
     assert now.alarms < LEVEL + ERROR
     assert now.joint < LEVEL + ERROR
     assert abs(own.alarms - LEVEL) < ERROR
@@ -200,7 +201,7 @@ def test_false_alarms_are_as_rare_as_promised_whatever_cells_spread(ratios):
 
 def test_a_spread_that_all_cells_share_raises_false_alarms():
     """What the rule replaced: a cell at three times the others' spread was judged by theirs."""
-    assert calibration.rates(calibration.cut, (3.0,), ROUNDS, seed=2).alarms > 2 * LEVEL
+    assert calibration.rates(calibration.cut, Drawn((3.0,)), ROUNDS, seed=2).alarms > 2 * LEVEL
 
 
 def test_drawn_tables_are_judged_as_real_ones_are():
@@ -209,7 +210,7 @@ def test_drawn_tables_are_judged_as_real_ones_are():
     alarms = sum(
         any(v.word == "differs" for v in simulated(generator, [0.0] * 15)) for _ in range(ROUNDS)
     )
-    expected = calibration.rates(calibration.shrunk, (), ROUNDS, seed=3).alarms
+    expected = calibration.rates(calibration.shrunk, Drawn(), ROUNDS, seed=3).alarms
     assert abs(alarms / ROUNDS - expected) < ERROR
 
 

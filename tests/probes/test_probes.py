@@ -118,6 +118,16 @@ def test_the_spread_of_gates_by_hand():
     assert Watched(1, 5, torch.ones(1, 1)).spread() is None
 
 
+def test_the_k_of_scalar_gates_is_recorded_also_below_0():
+    case = subject(T=GateChoice("scalar"))
+    with torch.no_grad():
+        case.network.blocks[1].T.k.copy_(torch.tensor([-0.5, 0.25]))
+    found = PROBES["gates"](case, SETTINGS)
+    assert found["k"][1] == [-0.5, 0.25]
+    assert found["T"][1] == [0.0, 0.25]
+    assert "k" not in PROBES["gates"](subject(), SETTINGS)
+
+
 def test_a_seed_without_numbers_has_no_shares_of_gates():
     watched = Watched(2)
     watched.add(2, torch.tensor([[[torch.nan], [0.5]], [[0.05], [0.05]]], dtype=torch.float64))

@@ -114,3 +114,11 @@ def test_seeds_may_end_at_different_epochs():
     assert result.curve("test_error") == [[5.0, 4.0, 3.0], [5.0, 2.0, None]]
     assert result.last("test_error") == [3.0, 2.0]
     assert result.score("best") == [3.0, 2.0]
+
+
+def test_what_older_seeds_lack_is_null_in_them():
+    old = {"net": "a", "digest": "d", "seeds": [0], "models": ["m"], "T": [[1.0]], "C": [[1.0]]}
+    new = {**old, "seeds": [1], "k": [[-0.5]]}
+    for first, second in ((old, new), ({**new, "seeds": [0]}, {**old, "seeds": [1]})):
+        joined = join("gates", {0: first, 1: second})
+        assert joined["k"] == [[first.get("k", [[None]])[0][0], second.get("k", [[None]])[0][0]]]

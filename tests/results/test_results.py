@@ -14,7 +14,7 @@ import pytest
 
 from skipgate import params, paths
 from skipgate.files import Problem
-from skipgate.judging import frozen, papers
+from skipgate.judging import papers
 from skipgate.judging.judgement import judge_study
 from skipgate.judging.statistics import estimate
 from skipgate.reporting import figures, pages, paper_figures, tables
@@ -233,7 +233,3 @@ def test_a_study_with_a_registered_deviation_is_never_judged(project):
     assert project.studies["digits"].deviation
     _, line = rendered(project)
     assert len(line["cells"]) == line["verdicts"]["not comparable"] > 0
-
-
-def test_frozen_numbers_hold_for_the_committed_results(project):
-    assert [c.net for c in frozen.compare(store.load(project, "digits")) if c.moved] == []

@@ -10,6 +10,7 @@ from skipgate.theory import shattered
 def found():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shattered, "DEPTHS", (2, 20))
+        patch.setattr(shattered, "PANELS", (("plain", 2), ("plain", 20), ("residual", 20)))
         patch.setattr(shattered, "REPLICAS", 4)
         return shattered.study()
 
@@ -38,6 +39,23 @@ def test_a_fresh_gated_network_is_a_residual_one(found):
 def test_white_noise_has_no_memory_and_brown_noise_a_long_one(found):
     assert all(abs(sum(row) / len(row)) < 0.05 for row in found["noise"]["white"])
     assert all(sum(row) / len(row) > 0.5 for row in found["noise"]["brown"])
+
+
+def test_the_panels_have_one_gradient_each(found):
+    """In units of its deviation; neighbours differ the more the more it is like white noise."""
+    steps = {
+        name: torch.tensor(values).diff().square().mean().item()
+        for name, values in found["series"].items()
+    }
+    assert list(steps) == [
+        "plain, d = 2",
+        "plain, d = 20",
+        "residual, d = 20",
+        "brown noise",
+        "white noise",
+    ]
+    assert steps["plain, d = 2"] < steps["residual, d = 20"] < steps["plain, d = 20"]
+    assert steps["brown noise"] < steps["white noise"]
 
 
 def test_a_peak_is_the_share_of_one_point():

@@ -1,6 +1,7 @@
 """A study run with other seeds or probes than `params.yaml` says, in a folder of its own."""
 
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,8 @@ def reference_run(params: Params, study: str, seeds: int, jobs: int) -> Path:
     write_atomically(folder / paths.PARAMS, settings.encode())
     _link(folder / "data", Path("data"))
     _link(folder / paths.LOCK, paths.LOCK)
+    # A net that is what it was keeps its digest, by which the vault knows its seeds.
+    shutil.copytree(paths.SPECS, folder / paths.SPECS, dirs_exist_ok=True)
     _stage(folder, "stages")
     _stage(folder, "specify")
     nets = list(params.nets_of(study))

@@ -1,7 +1,7 @@
 """How often the rule on numbers errs where the truth is known: tables are drawn and judged.
 
-A table has fifteen cells, as the largest that nets reproduce, five seeds each and a single run of
-the paper's with the spread of its cell. Some cells spread further than is expected at their level.
+A table has fifteen cells, as the largest that nets reproduce, or five, as that of gates, of which
+no spread is expected. A cell has five seeds, and a single run of the paper's with the same spread.
 """
 
 import math
@@ -22,7 +22,18 @@ CUT = 5.0
 """The rule before this one judged a cell that spreads this many times as expected by itself."""
 TABLE = Table("drawn", "", "", 0.0, "printed", ())
 
-Rule = Callable[[Sequence[Estimate]], list[Spread]]
+Rule = Callable[[Sequence[Estimate], bool], list[Spread]]
+"""Spreads from estimates, and from what is expected where that is known."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Tables whose first cells spread `ratios` times as far as expected."""
+
+    ratios: tuple[float, ...] = ()
+    cells: int = CELLS
+    known: bool = True
+    """Whether what is expected is known."""
 
 
 @dataclass(frozen=True)
@@ -37,47 +48,44 @@ class Rates:
     """All cells together are improbable at the level, where none differs in truth."""
 
 
-def cut(groups: Sequence[Estimate]) -> list[Spread]:
+def cut(groups: Sequence[Estimate], known: bool) -> list[Spread]:
     """The rule before this one: one spread for all cells, but for those beyond `CUT`."""
     tame = [group for group in groups if group.deviation <= CUT]
-    shared = Spread(*pooled_deviation(tame, 1.0))
+    shared = Spread(*pooled_deviation(tame, 1.0 if known else None))
     return [
         shared if group.deviation <= CUT else own
-        for group, own in zip(groups, alone(groups), strict=True)
+        for group, own in zip(groups, alone(groups, known), strict=True)
     ]
 
 
-def alone(groups: Sequence[Estimate]) -> list[Spread]:
+def alone(groups: Sequence[Estimate], _: bool) -> list[Spread]:
     """Each cell by its own seeds."""
     return [Spread(*pooled_deviation([group], None)) for group in groups]
 
 
-def shrunk(groups: Sequence[Estimate]) -> list[Spread]:
+def shrunk(groups: Sequence[Estimate], known: bool) -> list[Spread]:
     """The rule that is used."""
-    return spreads(groups, [1.0] * len(groups), scales_are_prior=True)
+    return spreads(groups, [1.0] * len(groups), scales_are_prior=known)
 
 
-def rates(rule: Rule, ratios: Sequence[float], rounds: int, seed: int) -> Rates:
-    """The rates over tables whose first cells spread `ratios` times as far as expected.
-
-    The same seed gives every rule the same tables.
-    """
+def rates(rule: Rule, drawn: Drawn, rounds: int, seed: int) -> Rates:
+    """The rates over so many tables; the same seed gives every rule the same."""
     generator = np.random.default_rng(seed)
-    true = np.ones(CELLS)
-    true[: len(ratios)] = ratios
-    ours = generator.normal(0, true, (rounds, SEEDS, CELLS))
-    papers = generator.normal(0, true, (rounds, CELLS))
+    true = np.ones(drawn.cells)
+    true[: len(drawn.ratios)] = drawn.ratios
+    ours = generator.normal(0, true, (rounds, SEEDS, drawn.cells))
+    papers = generator.normal(0, true, (rounds, drawn.cells))
     sizes = ours.mean(1) - papers
-    drawn = zip(sizes.tolist(), ours.std(1, ddof=1).tolist(), strict=True)
-    found = [_judged(rule, *table) for table in drawn]
+    tables = zip(sizes.tolist(), ours.std(1, ddof=1).tolist(), strict=True)
+    found = [_judged(rule, drawn.known, *table) for table in tables]
     alarms, power, joint = np.mean(found, axis=0).tolist()
     return Rates(alarms, power, joint)
 
 
 def _judged(
-    rule: Rule, sizes: Sequence[float], deviations: Sequence[float]
+    rule: Rule, known: bool, sizes: Sequence[float], deviations: Sequence[float]
 ) -> tuple[bool, bool, bool]:
-    found = rule([Estimate(0.0, 0.0, deviation, SEEDS) for deviation in deviations])
+    found = rule([Estimate(0.0, 0.0, deviation, SEEDS) for deviation in deviations], known)
     share = math.sqrt(1 + 1 / SEEDS)
     gaps = [
         Gap(size, spread.deviation * share, spread.freedom, None)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from skipgate import paths
-from skipgate.files import Problem, read_json
+from skipgate.files import Problem, read_json, rounded
 from skipgate.judging.quantities import LABELS, SCORES, PerSeed, watched
 from skipgate.results.store import Result, StudyResults
 from skipgate.settings import Measure
@@ -24,6 +24,9 @@ LEVEL = 0.01
 """Chance that an unchanged study alarms at all: half of it for means, half for single seeds."""
 EXACT = 1e-4
 """What is rounded away: a quantity that never varied may not vary by more, of its size or of 1."""
+
+TOGETHER = "all nets"
+"""The name under which what all nets do together is watched."""
 
 Numbers = npt.NDArray[np.float64]
 Frozen = dict[str, dict[str, PerSeed]]
@@ -64,7 +67,7 @@ class Band:
 
     @property
     def centre(self) -> float:
-        """The frozen mean, in the quantity's own unit; of the logarithms, where those are taken."""
+        """The frozen mean, in the quantity's own unit; geometric where logarithms are compared."""
         return float(self._unscaled(self.known.mean()))
 
     @property
@@ -84,7 +87,7 @@ class Band:
         return high - self.centre if high < self.highest else math.inf
 
     def mean(self, fresh: Sequence[float]) -> float:
-        """The fresh mean, on the scale of the band."""
+        """The fresh mean, taken as that of the frozen seeds is."""
         return float(self._unscaled(self._scaled(fresh).mean()))
 
     def allows_lost(self, lost: int) -> bool:
@@ -121,7 +124,7 @@ def freeze(study: StudyResults, reason: str) -> dict[str, Any]:
         "metric": study.measure.key,
         "reason": reason,
         "nets": {
-            net: {"digest": result.spec.digest, "quantities": watched(result)}
+            net: {"digest": result.spec.digest, "quantities": rounded(watched(result))}
             for net, result in study.having("train").items()
         },
     }
@@ -143,57 +146,101 @@ def load(study: StudyResults) -> Frozen:
 
 
 def bands(study: StudyResults, nets: Sequence[str] = ()) -> dict[str, dict[str, Band]]:
-    """The band of every frozen quantity, by net; of these nets if some are named."""
+    """The band of every frozen quantity, by net; of these nets if some are named.
+
+    Over all nets, the scores and losses of those that learnt are watched together as well: what
+    moves them all by a little is not seen in any.
+    """
     frozen = load(study)
     kept = {
         net: {name: v for name, v in values.items() if sum(x is not None for x in v) > 1}
-        for net, values in frozen.items()
+        for net, values in {**frozen, TOGETHER: _together(study, frozen, frozen)}.items()
     }
     # Also when a few nets are asked for: the band of a quantity is the same in every check.
     tests = sum(map(len, kept.values()))
     return {
         net: {name: _band(study, net, name, v, tests) for name, v in values.items()}
         for net, values in kept.items()
-        if not nets or net in nets
+        if values and (not nets or net in nets)
     }
+
+
+def _together(study: StudyResults, frozen: Frozen, numbers: Frozen) -> dict[str, PerSeed]:
+    """By seed, geometric means over the nets of which every frozen seed has learnt.
+
+    Nets with fewer seeds than the others are left out.
+    """
+    key = study.measure.key
+    if study.measure.bounds[0] < 0 or not frozen:
+        return {}
+    most = max(len(values[key]) for values in frozen.values())
+    nets = [
+        net
+        for net, values in frozen.items()
+        if len(values[key]) == most and all(_learnt(study.measure, v) for v in values[key])
+    ]
+    rows = {name: [numbers[net][name] for net in nets] for name in (key, "train_loss")}
+    return {
+        name: [_geometric(column) for column in zip(*values, strict=True)]
+        for name, values in rows.items()
+    }
+
+
+def _learnt(measure: Measure, value: float | None) -> bool:
+    return value is not None and measure.has_learnt(value)
+
+
+def _geometric(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value]
+    return math.exp(sum(map(math.log, known)) / len(known)) if len(known) == len(values) else None
 
 
 def _band(study: StudyResults, net: str, name: str, values: PerSeed, tests: int) -> Band:
     spec = study.specs.get(net)
     examples = spec.settings.data.test if spec else 1
     is_score = name in (study.measure.key, *SCORES)
-    steps = {"closed": 1.0, "train_loss": EXACT}
-    step = 100 / examples if is_score and study.measure.is_known else steps.get(name, EXACT)
+    varies = len(set(values)) > 1
+    steps = {study.measure.key: 100 / examples if spec and study.measure.is_known else EXACT}
+    steps |= dict.fromkeys(SCORES, steps[study.measure.key])
+    step = {**steps, "closed": 1.0 if varies else EXACT}.get(name, EXACT)
     positive = name == "train_loss" or (is_score and study.measure.bounds[0] >= 0)
     highest = study.measure.bounds[1] if is_score else math.inf
-    return Band(values, step, positive, spec.seeds if spec else 1, tests, highest)
+    seeds = max((s.seeds for s in ([spec] if spec else study.specs.values())), default=1)
+    return Band(values, step, positive, seeds, tests, highest)
 
 
 def compare(study: StudyResults, nets: Sequence[str] = ()) -> list[Alarm]:
     """All that is not as it was frozen, by name; nothing if all holds."""
     found: list[Alarm] = []
-    for net, quantities in bands(study, nets).items():
-        result = study.results.get(net)
-        if result is None or not result.has("train"):
+    fresh = {net: watched(result) for net, result in study.having("train").items()}
+    of_all = bands(study, nets)
+    for net, quantities in of_all.items():
+        if net in fresh:
+            found += _of_net(study, net, quantities)
+        elif net != TOGETHER:
             reason = study.lacking().get(net, "the net is not in params.yaml any more")
             found.append(Alarm(net, "", f"has no result: {reason}"))
-        else:
-            found += _of_net(result, quantities)
+    if TOGETHER in of_all and fresh.keys() >= load(study).keys():
+        together = _together(study, load(study), fresh)
+        for name, band in of_all[TOGETHER].items():
+            label = label_of(name, study.measure)
+            outside = _outside(label, together[name], band)
+            found += [Alarm(TOGETHER, name, says) for says in outside]
     return found
 
 
-def _of_net(result: Result, quantities: dict[str, Band]) -> Iterator[Alarm]:
+def _of_net(study: StudyResults, net: str, quantities: dict[str, Band]) -> Iterator[Alarm]:
+    result = study.results[net]
     fresh = watched(result)
-    net = result.spec.net
-    yield from _diverged(result, quantities[result.measure.key])
+    score = result.measure.key
+    yield from (Alarm(net, score, says) for says in _training(result, quantities[score]))
     for name, band in quantities.items():
         label = label_of(name, result.measure)
         if name not in fresh:
-            yield Alarm(net, name, f"{label} was not measured; run: dvc repro probe@{net}")
+            why = study.lacking().get(net, f"run: dvc repro probe@{net}")
+            yield Alarm(net, name, f"{label} was not measured: {why}")
             continue
         values = fresh[name]
-        missing = range(len(values), result.spec.seeds)
-        yield from (Alarm(net, name, f"{label} of seed {seed} is missing") for seed in missing)
         yield from (Alarm(net, name, says) for says in _outside(label, values, band))
         if name == "moved":
             still = [seed for seed, value in enumerate(values) if value == 0]
@@ -202,14 +249,23 @@ def _of_net(result: Result, quantities: dict[str, Band]) -> Iterator[Alarm]:
             )
 
 
-def _diverged(result: Result, band: Band) -> Iterator[Alarm]:
-    """Seeds that diverged, where as many of the frozen ones did not."""
-    epochs = result.part("train")["diverged"]
-    failed = {seed: epoch for seed, epoch in enumerate(epochs) if epoch is not None}
+def _training(result: Result, band: Band) -> Iterator[str]:
+    """Seeds that diverged, stopped early, did not learn or equal each other, unlike frozen ones."""
+    train = result.part("train")
+    failed = {s: epoch for s, epoch in enumerate(train["diverged"]) if epoch is not None}
     if not band.allows_lost(len(failed)):
-        for seed, epoch in failed.items():
-            says = f"seed {seed} diverged in epoch {epoch}"
-            yield Alarm(result.spec.net, result.measure.key, says)
+        yield from (f"seed {seed} diverged in epoch {epoch}" for seed, epoch in failed.items())
+    columns = train["metrics"][result.measure.key]
+    whole = result.spec.settings.recipe.epochs
+    for seed, column in enumerate(columns):
+        if seed not in failed and len(column) < whole:
+            yield f"seed {seed} stopped after {len(column)} of {whole} epochs"
+        if column in columns[:seed]:
+            yield f"seed {seed} is the same as seed {columns.index(column)}"
+    if all(_learnt(result.measure, value) for value in band.values):
+        for seed, value in enumerate(result.score()):
+            if value is not None and not result.measure.has_learnt(value):
+                yield f"seed {seed} has not learnt ({result.measure.text(value)})"
 
 
 def _outside(label: str, values: PerSeed, band: Band) -> Iterator[str]:
@@ -229,6 +285,28 @@ def _outside(label: str, values: PerSeed, band: Band) -> Iterator[str]:
             yield f"mean {label} is {mean:.4g}, outside {low:.4g} to {high:.4g}"
 
 
+def moved(study: StudyResults) -> Iterator[Alarm]:
+    """Committed numbers of nets that are not the ones that were frozen, digit by digit."""
+    for net, quantities in load(study).items():
+        if net in study.having("train"):
+            fresh = watched(study.results[net])
+            for name, values in quantities.items():
+                if rounded(fresh.get(name)) != values:
+                    says = f"{label_of(name, study.measure)} is not what was frozen"
+                    yield Alarm(net, name, says)
+
+
+def other_code(study: StudyResults) -> list[str]:
+    """Nets whose frozen numbers are of a behaviour that is not the present one."""
+    file = paths.frozen_file(study.name)
+    known = read_json(file, "restore it with git")["nets"] if file.exists() else {}
+    return [
+        net
+        for net, entry in known.items()
+        if net in study.specs and entry["digest"] != study.specs[net].digest
+    ]
+
+
 def label_of(name: str, measure: Measure) -> str:
     """What a quantity is called in a sentence."""
     return measure.label if name == measure.key else LABELS[name]
@@ -246,7 +324,7 @@ def describe(study: StudyResults, reason: str, old: Frozen, new: Frozen) -> str:
     for word, here, there in (("new", after, before), ("no longer there", before, after)):
         if only := here.keys() - there.keys():
             nets = len({net for net, _ in only})
-            parts.append(f"{word}: {len(only)} quantities of {nets} nets")
+            parts.append(f"{word}: {len(only)} numbers, on {nets} of its nets")
     return f"- `{study.name}` frozen anew ({reason}): {'; '.join(parts)}."
 
 

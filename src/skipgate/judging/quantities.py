@@ -12,8 +12,10 @@ PerSeed = list[float | None]
 
 LABELS = {
     "train_loss": "training loss",
-    "open T": "mean of T",
-    "open C": "mean of C",
+    "open T": "openness of T",
+    "open C": "openness of C",
+    "range T": "range of T over blocks",
+    "range C": "range of C over blocks",
     "moved": "how far k is from its start",
     "closed": "blocks closed",
     "lesion": "score without a block",
@@ -45,6 +47,8 @@ def _gates(result: Result) -> Iterator[tuple[str, Numbers]]:
     T, C = (_array(result.part("gates")[gate]) for gate in ("T", "C"))
     yield "open T", T.mean(0)
     yield "open C", C.mean(0)
+    yield "range T", T.max(0) - T.min(0)
+    yield "range C", C.max(0) - C.min(0)
     yield "closed", np.where(np.isnan(T).any(0), np.nan, (T == 0).sum(0))
     choice = result.spec.settings.T
     if choice.gate == "scalar":

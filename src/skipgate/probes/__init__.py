@@ -12,7 +12,7 @@ from skipgate.probes.adopt import adopt
 from skipgate.probes.subject import Subject
 from skipgate.settings import LAYOUTS, Probes
 
-__all__ = ["PROBES", "TIMED", "Images", "Probe", "Probes", "Subject", "adopt"]
+__all__ = ["BESIDE", "PROBES", "Images", "Probe", "Probes", "Subject", "adopt"]
 
 Probe = Callable[[Subject, Probes], dict[str, Any]]
 
@@ -21,5 +21,8 @@ PROBES: dict[str, Probe] = {
 }
 """Each result is plain: numbers as [..., seed], keyed by what they are."""
 
-TIMED = ("seconds",)
-"""Results that are never the same twice."""
+BESIDE = ("seconds", "k")
+"""What is recorded and not hashed.
+
+Times are never the same twice, and older results, which lack the k of scalar gates, stand without.
+"""

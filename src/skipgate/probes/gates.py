@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from skipgate.nets.gates.scalar import Scalar
 from skipgate.probes.subject import Subject
 from skipgate.settings import Probes
 
@@ -37,7 +38,13 @@ def probe(subject: Subject, _: Probes) -> dict[str, Any]:
         for name, found_or_not in spreads.items()
         if (each := [found for found in found_or_not if found is not None])
     }
-    return {"T": means[:count], "C": means[count:], "spread": spread}
+    return {"T": means[:count], "C": means[count:], "spread": spread, **_scalars(subject)}
+
+
+def _scalars(subject: Subject) -> dict[str, Any]:
+    """The k of scalar gates itself, as [block][seed], which may be negative where T is 0."""
+    ks = [block.T.k.tolist() for block in subject.network.blocks if isinstance(block.T, Scalar)]
+    return {"k": ks} if ks else {}
 
 
 def gate_means(subject: Subject, gates: Sequence[nn.Module]) -> Tensor:

@@ -136,13 +136,18 @@ def about_gates(judged: JudgedTable, study: StudyResults) -> str:
         return ""
     results = [study.results[v.net] for v in judged.verdicts if v.net in study.having("gates")]
     shut = []
+    raw = []
     for result in results:
         values = [value for block in result.part("gates")["T"] for value in block]
         closed = sum(value == 0 for value in values)
         if closed:
             shut.append(f"{closed} of {len(values)} in `{result.spec.net}`")
+        ks = [value for block in result.part("gates").get("k", ()) for value in block]
+        if ks and None not in ks:
+            raw.append(f"{sum(ks) / len(ks):.2f} in `{result.spec.net}`")
     counts = f" Gates that are 0: {', '.join(shut)}." if shut else ""
+    means = f" Mean of k itself: {', '.join(raw)}." if raw else " Older results record no more."
     return (
-        "Ours is the mean of max(0, k), which is all that results record; the paper's is the mean "
-        f"of k. Where k is below 0 the mean of k is lower than ours.{counts}"
+        "Ours is the mean of max(0, k); the paper's is the mean of k. Where k is below 0 the mean "
+        f"of k is lower than ours.{means}{counts}"
     )

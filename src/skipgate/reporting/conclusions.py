@@ -14,7 +14,14 @@ from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults, Waiting
 from skipgate.settings import MEAN_GATE
 
-SAID = {"holds": "hold", "fails": "fail", "undecided": "are undecided", "not run": "wait for nets"}
+SAID = {
+    "holds": ("holds", "hold"),
+    "fails": ("fails", "fail"),
+    "undecided": ("is undecided", "are undecided"),
+    "by construction": ("is true by construction", "are true by construction"),
+    "not run": ("waits for nets", "wait for nets"),
+}
+"""What is said of one claim, and of several."""
 
 
 def conclusions(params: Params, study: StudyResults, judgement: Judgement) -> list[str]:
@@ -44,9 +51,8 @@ def _decided(params: Params, judgement: Judgement) -> str:
     if not totals["cells"]:
         return ""
     return (
-        f"Of {totals['cells']} reported numbers {totals['decidable']} could be decided with these "
-        f"seeds or more, and {totals['decided']} were: {words.count('agrees')} agree, "
-        f"{words.count('differs')} differ."
+        f"Of {totals['cells']} reported numbers {totals['decidable']} could have been decided, and "
+        f"{totals['decided']} were: {words.count('agrees')} agree, {words.count('differs')} differ."
     )
 
 
@@ -86,7 +92,7 @@ def _failed(study: StudyResults) -> str:
     if not failed or study.measure.failed is None:
         return ""
     level = study.measure.text(study.measure.failed)
-    return f"{_listed([f'`{n}`' for n in failed])} did not learn ({level} or worse on average)."
+    return f"{_listed([f'`{n}`' for n in failed])} did not learn ({level} or worse in the mean)."
 
 
 def _gain(study: StudyResults) -> str:
@@ -189,7 +195,7 @@ def told_answers(judgement: Judgement) -> str:
     for answer in (answer for answer in ANSWERS if answer in count):
         names = count[answer]
         which = f" ({', '.join(names)})" if answer in ("fails", "by construction") else ""
-        told.append(f"{len(names)} {SAID.get(answer, answer)}{which}")
+        told.append(f"{len(names)} {SAID[answer][len(names) > 1]}{which}")
     return f"Of {len(judgement.claims)} claims {_listed(told)}."
 
 

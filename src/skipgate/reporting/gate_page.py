@@ -14,23 +14,27 @@ from skipgate.results import store
 from skipgate.results.store import StudyResults
 
 SCORES = {"train_loss": "training loss", "lesion": "lesion", "shuffle": "shuffle"}
-DOINGS = {
+GATES = {
     "open T": "mean T",
+    "range T": "range",
     "open C": "mean C",
+    "range C": "its range",
     "moved": "k moved",
     "closed": "closed",
-    "bias": "estimation bias",
-    "deviation": "and deviation",
 }
-"""Heads of the two tables, of what nets score and of what gates and blocks do."""
+ESTIMATES = {"bias": "mean estimation error", "deviation": "its deviation"}
+"""Heads of the tables: of what nets score, what gates do, and what blocks estimate."""
 ABOUT = (
     "CI compares every fresh run with these, seed by seed and in the mean, and fails by name. "
     "Bands come from the frozen seeds alone; over a whole study an unchanged rerun alarms at most "
     f"once in {1 / frozen.LEVEL:.0f} times ([how](../docs/decisions/0005-frozen-numbers.md)). Each "
-    "cell has the frozen mean and, in brackets, the smallest rise of a fresh run's mean that "
-    "alarms. *Lesion* and *shuffle* are scores without a block and after swaps; estimation errors "
-    "are shares of the spread of what is estimated. A quantity that has never varied, which has "
-    "no brackets, alarms at any change."
+    "cell has the frozen mean, geometric for scores and losses, and in brackets the smallest rise "
+    "of a fresh run's mean that alarms. *Lesion* and *shuffle* are scores without a block and "
+    "after swaps; estimation errors are shares of the spread of what is estimated. A quantity that "
+    "has never varied, which has no brackets, alarms at any change; so does a seed that has not "
+    "learnt where every frozen one has. Where a study freezes the seeds that it reports, "
+    "`make verify` moreover wants every committed number to be the frozen one: bands are for nets "
+    "that are trained anew."
 )
 
 
@@ -55,8 +59,9 @@ def _conclusion(name: str, bands: Mapping[str, Mapping[str, Band]]) -> str:
     told = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     rises = [band.visible / band.centre for band in every if band.logarithmic]
     half = f"{median(rises):.0%}" if rises else "-"
+    nets = len(bands.keys() - {frozen.TOGETHER})
     return (
-        f"- `{name}`: {len(every)} quantities of {len(bands)} nets, from {told} seeds each; half "
+        f"- `{name}`: {len(every)} quantities of {nets} nets, from {told} seeds each; half "
         f"of all scores and losses alarm when their mean rises by {half} or less."
     )
 
@@ -67,9 +72,9 @@ def _reason(name: str) -> str:
 
 
 def bands_tables(study: StudyResults, bands: Mapping[str, Mapping[str, Band]]) -> str:
-    """Two tables with a row per net and a column per quantity: scores, then gates and blocks."""
+    """Tables with a row per net and a column per quantity: scores, gates, estimates."""
     scores = {study.measure.key: study.measure.axis, **SCORES}
-    found = [_table(bands, heads) for heads in (scores, DOINGS)]
+    found = [_table(bands, heads) for heads in (scores, GATES, ESTIMATES)]
     return "\n\n".join(table for table in found if table) or "nothing is frozen"
 
 

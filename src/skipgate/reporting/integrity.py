@@ -11,7 +11,7 @@ from typing import Any
 
 from skipgate import paths
 from skipgate.files import read_json
-from skipgate.judging import papers
+from skipgate.judging import frozen, papers
 from skipgate.judging.exact import judge_theory
 from skipgate.judging.judgement import judge_study
 from skipgate.lockfile import md5, written
@@ -25,6 +25,7 @@ from skipgate.reporting.theory import theory_page
 from skipgate.results import store
 
 LINK = re.compile(r"\]\(([^)#:]+)\)")
+FREEZE = "run: make freeze STUDY={} REASON='...'"
 REPEATED = ("verdicts", "answers", "findings")
 """Keys of a record that only count or repeat the others."""
 
@@ -53,6 +54,8 @@ def _of_study(params: Params, name: str, known: dict[str, papers.Paper]) -> Iter
     run = f"run: make report STUDY={name}"
     remedy = f"{run}, and say why in CHANGELOG.md under Results"
     yield from _changes(str(paths.verdict_file(name)), recorded(name), judgement.plain(), remedy)
+    if not params.studies[name].frozen_seeds:
+        yield from (f"{alarm}; {FREEZE.format(name)}" for alarm in frozen.moved(study))
     page = study_page(params, study, judgement)
     yield from differs(paths.REPORTS / f"{name}.md", page, run)
 

@@ -138,4 +138,7 @@ def _meaning(params: Params, name: str) -> str:
         return f"**{name}** is not run; {settings.cost}: `dvc repro report@{name}`."
     if settings.deviation:
         return f"**{name}** is a toy: its numbers are not comparable ({settings.deviation})."
-    return f"**{name}**: a number is decidable if it differs, or could agree with enough seeds."
+    return (
+        f"**{name}**: a number is decidable if it differs, or if equal ones could have been shown "
+        "to agree: a paper's single run may vary by more than the margin."
+    )

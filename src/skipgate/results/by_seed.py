@@ -107,9 +107,10 @@ def _joined(values: list[Any], shared: tuple[str, ...]) -> Any:
         return None
     values = [_nulls(whole) if value is None else value for value in values]
     if isinstance(whole, dict):
+        keys = dict.fromkeys(key for value in values for key in value)
         return {
-            key: whole[key] if key in shared else _joined([v[key] for v in values], shared)
-            for key in whole
+            key: whole[key] if key in shared else _joined([v.get(key) for v in values], shared)
+            for key in keys
         }
     if whole and isinstance(whole[0], list | dict):
         return [_joined(list(items), shared) for items in zip(*values, strict=True)]

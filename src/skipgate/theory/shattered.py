@@ -11,11 +11,13 @@ from torch import Tensor
 from skipgate.nets.layers import BatchNorm
 from skipgate.nets.network import Network
 from skipgate.probes.gradients import along_line, autocorrelation
-from skipgate.settings import Body, Crelu, GateChoice, Mlp, Norm
+from skipgate.settings import Body, Crelu, GateChoice, Init, Mlp, Norm
 from skipgate.streams import stream
 from skipgate.theory.fresh import COUPLED, IMAGES, ONE, SCALAR, ZERO, Sample, fresh
 
-DEPTHS = (2, 10, 20, 50, 100)
+DEPTHS = (1, 2, 10, 20, 24, 50, 100)
+"""Among them the 1, 24 and 50 layers of Balduzzi et al.'s Figure 1."""
+PANELS = (("plain", 1), ("plain", 24), ("residual", 50))
 REPLICAS = 20
 POINTS = 256
 LAGS = (1, 2, 3, 5, 8, 12, 16, 24, 32)
@@ -34,7 +36,8 @@ def study() -> dict[str, Any]:
     """Autocorrelation of the gradient as [depth][lag][replica], by family.
 
     `peak` as [depth][replica] is the share of the squared gradient that lies at a single point:
-    near 1 there is nothing left to correlate.
+    near 1 there is nothing left to correlate. `series` is one gradient along the line, for the
+    panels of Balduzzi et al.'s Figure 1.
     """
     line = _line()
     slopes = {
@@ -52,14 +55,21 @@ def study() -> dict[str, Any]:
             name: [_rounded(peak(series)) for series in each] for name, each in slopes.items()
         },
         "noise": {"white": _correlated(_noise()), "brown": _correlated(_noise().cumsum(1))},
+        "series": {
+            **{f"{n}, d = {d}": _series(slopes[n][DEPTHS.index(d)]) for n, d in PANELS},
+            "brown noise": _series(_noise().cumsum(1)),
+            "white noise": _series(_noise()),
+        },
     }
 
 
 def body_of(name: str, depth: int) -> Body:
     """The networks that are compared: small versions of those in `mnist`."""
+    layers = 1 if name == "highway" or depth == 1 else 2
     if name in PAIRS:
-        return Mlp("mlp", depth, layers=1 if name == "highway" else 2, norm=NORM)
-    return Crelu("crelu", depth, init="looks-linear" if name == "looks-linear" else "he-normal")
+        return Mlp("mlp", depth, layers=layers, norm=NORM)
+    init: Init = "looks-linear" if name == "looks-linear" else "he-normal"
+    return Crelu("crelu", depth, layers=layers, init=init)
 
 
 def settle(network: Network, points: Tensor) -> None:
@@ -94,6 +104,12 @@ def _slopes(name: str, depth: int, line: Tensor) -> Tensor:
 
 def _correlated(series: Tensor) -> list[list[float]]:
     return [_rounded(row) for row in autocorrelation(series, LAGS)]
+
+
+def _series(series: Tensor) -> list[float]:
+    """The first pixel's gradient in the first network, in units of its standard deviation."""
+    values = series[0, :, 0]
+    return _rounded((values - values.mean()) / values.std())
 
 
 def _rounded(values: Tensor) -> list[float]:

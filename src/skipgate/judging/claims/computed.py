@@ -9,6 +9,8 @@ from skipgate.judging.evidence import Outcome, decide, paired
 Theory = dict[str, Any]
 ROUNDING = 1e-9
 """What counts as 0 in computations with 64 bits."""
+DEEP = 10
+"""Layers from which on shortcuts can tell; with one or two, networks are all but linear."""
 WHITE = 0.1
 """A correlation below this is taken for that of white noise."""
 
@@ -92,7 +94,8 @@ def _shattered(found: Theory) -> Outcome:
         ),
         *(
             paired(f"residual above plain, d = {depth}", a, b, "")
-            for depth, a, b in zip(depths[1:], residual[1:], plain[1:], strict=True)
+            for depth, a, b in zip(depths, residual, plain, strict=True)
+            if depth >= DEEP
         ),
     ]
     return decide(parts, [])
@@ -124,8 +127,8 @@ TESTS: dict[str, Computed] = {
     "shattered-gradients": Computed(
         "shattered",
         "Between neighbouring inputs, the gradient's correlation in plain networks falls from the "
-        f"smallest depth to the largest and ends below {WHITE:g}, and at every depth but the "
-        "smallest it is higher in residual networks.",
+        f"smallest depth to the largest and ends below {WHITE:g}, and at every depth of "
+        f"{DEEP} and more it is higher in residual networks.",
         _shattered,
     ),
 }

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from skipgate.judging.claims.nets import Found, Test, aside, of_trained, trained
+from skipgate.judging.claims.nets import RESNETS, Found, Test, aside, of_resnets, trained
 from skipgate.judging.evidence import Part, above, below
 from skipgate.results.store import Result, StudyResults
 from skipgate.settings import Mlp, Resnet
@@ -82,8 +82,8 @@ def residual_mean(study: StudyResults) -> Found | None:
 def _where_blocks_can_lower(
     study: StudyResults, parts: Callable[[Result], list[Part]]
 ) -> Found | None:
-    found = of_trained(study, parts, admits=lambda spec: not can_only_add(spec))
-    others = aside(trained(study, admits=can_only_add), parts, "can only add")
+    found = of_resnets(study, parts, lambda spec: not can_only_add(spec))
+    others = aside(trained(study, RESNETS, can_only_add), parts, "can only add")
     return found and Found(found.parts, found.results, (*found.beside, *others))
 
 
@@ -97,7 +97,7 @@ def estimation_deviation(study: StudyResults) -> Found | None:
         name = f"{result.spec.net}, rank correlation above {FALLING:g}"
         return [above(name, [min(each) for each in ranks], FALLING)]
 
-    return of_trained(study, parts)
+    return of_resnets(study, parts)
 
 
 def _fall(values: Numbers) -> float:
@@ -108,21 +108,21 @@ TESTS = {
     "estimation-error-zero-mean": Test(
         "With A taken for the output of the stage's last block, the size of the mean difference "
         "from it, averaged over all other blocks and without the last of several stages, is below "
-        f"{SMALL:g} of the standard deviation of A, in the deepest trained network of each "
-        "family and body whose blocks can lower a feature.",
+        f"{SMALL:g} of the standard deviation of A, in the deepest trained residual and gated "
+        "network of each body whose blocks can lower a feature.",
         estimation_mean,
     ),
     "residual-zero-mean": Test(
         "The size of the mean that a block adds, averaged over the blocks but each stage's first, "
         f"is below {SMALL:g} of the standard deviation of what was left to correct (the stage's "
-        "last output less the block's input), in the deepest trained network of each family and "
-        "body whose blocks can lower a feature.",
+        "last output less the block's input), in the deepest trained residual and gated "
+        "network of each body whose blocks can lower a feature.",
         residual_mean,
     ),
     "estimation-std-falls": Test(
         "In every stage, without its last block, whose difference is 0 by definition, the "
         "standard deviation's rank correlation with the block's place is below "
-        f"{-FALLING:g}, in the deepest trained network of each family and body with shortcuts.",
+        f"{-FALLING:g}, in the deepest trained residual and gated network of each body.",
         estimation_deviation,
     ),
 }

@@ -19,6 +19,7 @@ MILD = 1.0
 MANY = 0.2
 """A fifth of things is many: the smallest share of layers that epsilon-ResNet reports dropping."""
 SHORTCUTS = ("residual", "gated", "highway")
+RESNETS = ("residual", "gated")
 FEWEST = 5
 """In networks of fewer blocks one block is too much of the whole to speak of depth."""
 
@@ -143,6 +144,17 @@ def of_trained(
         if result.has_learnt and not has_learnt(result)
     ]
     return found and Found(found.parts, found.results, aside(doubtful, parts, "a seed failed"))
+
+
+def of_resnets(
+    study: StudyResults,
+    parts: Callable[[Result], list[Part]],
+    admits: Callable[[Spec], bool] | None = None,
+) -> Found | None:
+    """Of residual networks, which a sentence speaks of; of highway networks beside them."""
+    found = of_trained(study, parts, RESNETS, admits)
+    highway = aside(trained(study, ("highway",), admits), parts, "not a ResNet")
+    return found and Found(found.parts, found.results, (*found.beside, *highway))
 
 
 def aside(

@@ -38,7 +38,7 @@ def theory_page(judgement: Judgement) -> str:
     parts = [
         NOTE.format(stage="theory-report"),
         "# theory: what follows without training",
-        _decided(judgement),
+        _concluded(theory, judgement),
         ABOUT,
         f"## Where this contradicts the papers\n\n{_contradictions(theory)}",
         sections.sdi(theory),
@@ -60,13 +60,20 @@ def theory_page(judgement: Judgement) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _decided(judgement: Judgement) -> str:
-    """How many numbers and claims there are of each word."""
+def _concluded(theory: Theory, judgement: Judgement) -> str:
+    """The page in a few sentences."""
     words = [verdict.word for verdict in judgement.verdicts]
-    return (
-        f"- Of {len(words)} reported numbers {words.count('agrees')} agree and "
-        f"{words.count('differs')} differ.\n- {told_answers(judgement)}"
-    )
+    wrong = len(list(findings(theory, sections.linked)))
+    lines = [
+        f"Of {len(words)} reported numbers {words.count('agrees')} agree and "
+        f"{words.count('differs')} differ.",
+        told_answers(judgement),
+        f"{wrong} statements of the papers do not follow from their own premises or from what is "
+        "computed here; they stand first below.",
+        starts.shattered_in_short(theory),
+        starts.linear_in_short(theory),
+    ]
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _contradictions(theory: Theory) -> str:

@@ -3,12 +3,12 @@
 from pathlib import Path
 from statistics import fmean
 
+import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from skipgate.reporting.canvas import COLOURS, INK, SMALL, WIDTH, band, gridded, save
-from skipgate.reporting.paper_figures.figure import nearest_depth
+from skipgate.reporting.canvas import COLOURS, INK, SMALL, WIDTH, gridded, save
 from skipgate.reporting.theory.findings import Theory
 
 # Families whose lines coincide (residual and c = -4, classical and c = -5) are told apart by dashes
@@ -21,8 +21,6 @@ LINES = {
     "residual": (COLOURS["residual"], "--", "x"),
 }
 SIZE = (9.6, 4.2)
-PANELS = (("feedforward", "plain", 1), ("feedforward", "plain", 24), ("resnet", "residual", 50))
-"""Of the slide: what a panel is called, whose family it is here, and its layers."""
 SHOWN = 20
 """The depth at which correlations are shown by distance."""
 
@@ -184,23 +182,17 @@ def _shattered(theory: Theory) -> Figure:
 
 
 def _balduzzi(theory: Theory) -> Figure:
-    """The slide's five panels, as correlations by distance."""
-    found = theory["shattered"]
-    shown = {}
-    for head, name, layers in PANELS:
-        depth = nearest_depth(layers, found["depths"])
-        title = f"{layers}-layer {head}\n({name}, d = {depth})"
-        shown[title] = found["networks"][name][found["depths"].index(depth)], COLOURS[name]
-    for name in ("brown", "white"):
-        shown[f"{name} noise\n"] = found["noise"][name], INK
+    """The slide's five panels: one gradient along a line of inputs."""
+    found = theory["shattered"]["series"]
     figure, panels = plt.subplots(
-        1, len(shown), figsize=(WIDTH, 3.0), sharey=True, layout="constrained"
+        1, len(found), figsize=(WIDTH, 2.6), sharey=True, layout="constrained"
     )
-    for panel, (title, (rows, colour)) in zip(panels, shown.items(), strict=True):
-        band(panel, found["lags"], rows, colour, ".-")
+    for panel, (title, values) in zip(panels, found.items(), strict=True):
+        colour = COLOURS.get(title.split(",")[0], INK)
+        panel.plot(np.linspace(-2, 2, len(values)), values, color=colour, linewidth=0.8)
         panel.set_title(title, fontsize=SMALL + 1)
-        panel.set_xlabel("distance (points)")
-    panels[0].set(ylabel="correlation of gradients", ylim=(-0.3, 1.05))
+        panel.set_xlabel("input")
+    panels[0].set_ylabel("gradient")
     return gridded(figure)
 
 
@@ -224,11 +216,9 @@ FIGURES = {
     "paper-fleuret-shattered": (
         _balduzzi,
         "fleuret, the panels on shattered gradients (Balduzzi et al., Figure 1): a 1-layer and a "
-        "24-layer feedforward network, a 50-layer residual one, brown and white noise. In brackets "
-        "the nearest network that there is here. Drawn is how alike gradients are at points of a "
-        "line of inputs, by their distance (line: mean over fresh networks; band: smallest to "
-        "largest); the slide has the gradients themselves, which are not recorded and whose values "
-        "cannot be read off.",
+        "24-layer feedforward network, a 50-layer residual one, brown and white noise. Each is the "
+        "gradient with respect to one pixel in one fresh network along a straight line of inputs, "
+        "in units of its standard deviation; the slide's networks have a single input.",
     ),
     "paths": (
         _paths,

@@ -66,6 +66,30 @@ def shattered(theory: Theory) -> str:
     return section("Shattered gradients", about + _peaks(theory), rows)
 
 
+def shattered_in_short(theory: Theory) -> str:
+    """How plain and residual networks end."""
+    found = theory["shattered"]
+    ends = {name: fmean(found["networks"][name][-1][0]) for name in ("plain", "residual")}
+    told = " and ".join(f"{linked('shattered', f'{v:.2f}')} in {n}" for n, v in ends.items())
+    return (
+        f"Gradients at neighbouring inputs correlate by {told} networks of {found['depths'][-1]} "
+        "layers."
+    )
+
+
+def linear_in_short(theory: Theory) -> str:
+    """How far from linear CReLU networks are at either start."""
+    linear = theory["linear"]
+    told = ", ".join(
+        f"{linked('linear', f'{max(max(v) for v in linear[start].values()):.1g}')} with {start}"
+        for start in ("looks-linear", "ordinary")
+    )
+    return (
+        f"CReLU networks of up to {max(linear['depths'])} layers deviate from linear maps by at "
+        f"most {told} weights, in units of their outputs."
+    )
+
+
 def _correlations(curve: Sequence[Sequence[float]], lags: Sequence[int]) -> str:
     """Means over networks, at neighbouring points and `LAG` points apart."""
     neighbours = fmean(curve[0])
