@@ -29,6 +29,7 @@ class Project:
             )
         for name in ("dvc.yaml", "params.yaml", "requirements.lock", ".gitignore"):
             shutil.copy(ROOT / name, folder)
+        (folder / "frozen").mkdir()
         (folder / "README.md").write_text("<!-- verdicts -->\n<!-- /verdicts -->\n")
 
         def shrink(settings):
@@ -40,11 +41,8 @@ class Project:
             settings["recipes"]["digits-dense"]["epochs"] = epochs
 
         self.edit_params(shrink)
-        paper = yaml.safe_load((folder / "papers" / "gresnet.yaml").read_text())
-        for table in paper["tables"].values():
-            for cell in table["cells"]:
-                cell["nets"] = [net for net in cell.get("nets", ()) if net in NETS]
-        (folder / "papers" / "gresnet.yaml").write_text(yaml.safe_dump(paper))
+        for file in (folder / "papers").glob("*.yaml"):
+            file.write_text(yaml.safe_dump(_without_nets(yaml.safe_load(file.read_text()))))
 
     def edit_params(self, change) -> None:
         file = self.folder / "params.yaml"
@@ -104,3 +102,17 @@ class Project:
         study = self.spec(net)["study"] if known else "digits"
         folder = self.folder / "results" / study / net
         return (folder if kind in ("train", "run") else folder / "probes") / f"{kind}.json"
+
+
+def _without_nets(paper: dict) -> dict:
+    """A paper that names no net and no setting but those of a small copy."""
+    for table in paper["tables"].values():
+        for cell in table["cells"]:
+            cell["nets"] = [net for net in cell.get("nets", ()) if net in NETS]
+            cell.pop("setting", None)
+        if table["kind"] == "measured":
+            table["needs"] = "nets that are not in this copy"
+    for protocol in paper.get("protocols", {}).values():
+        for statement in protocol["statements"]:
+            statement.pop("setting", None)
+    return paper

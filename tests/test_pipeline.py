@@ -50,7 +50,7 @@ def test_only_what_changed_runs_again(project):
 
     # A comment and a rename in the source.
     scalar = project.folder / "src" / "skipgate" / "nets" / "gates" / "scalar.py"
-    scalar.write_text(scalar.read_text().replace("self.k", "self.strength") + "\n# a comment\n")
+    scalar.write_text(scalar.read_text().replace("x: Tensor", "inputs: Tensor") + "\n# a comment\n")
     assert project.repro("report@digits") == ["specify"]
 
     # Another learning rate for one net.
@@ -258,7 +258,9 @@ def test_whatever_is_edited_by_hand_fails_the_check_and_is_named(project):
     project.run("git", "init", "--quiet")
     project.run("dvc", "init", "--quiet")
     (project.folder / "reports").mkdir()
-    (project.folder / "reports" / "bench.md").write_text("made by hand, not by a stage\n")
+    for name in ("bench", "mutants"):
+        (project.folder / "reports" / f"{name}.md").write_text("made by no stage\n")
+    (project.folder / "docs").symlink_to(ROOT / "docs")
     project.run("dvc", "repro", "report@digits", "theory-report", "paper-audit")
     project.run("dvc", "repro", "-s", "overview")
     assert "follow from each other" in project.stage("verify")

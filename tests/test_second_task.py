@@ -113,6 +113,9 @@ PAPER = {
         "waves": {
             "title": "Correlations",
             "where": "Table 1",
+            "kind": "measured",
+            "protocols": ["waves"],
+            "statistic": "single",
             "unit": "r",
             "rounding": 0.01,
             "read": "printed",
@@ -121,6 +124,12 @@ PAPER = {
             "margin": 0.5,
             "margin_reason": "a test",
             "cells": [{"row": "waves", "column": "gated", "value": 0.5, "nets": ["wave-gated"]}],
+        }
+    },
+    "protocols": {
+        "waves": {
+            "title": "Waves",
+            "statements": [{"what": "epochs", "value": 4, "where": "Table 1", "by": "paper"}],
         }
     },
 }
@@ -171,12 +180,13 @@ def test_the_progress_bar_tells_the_measure(project):
 
 def test_the_page_has_its_name_and_unit(project):
     page = (project.folder / "reports" / "waves.md").read_text()
-    assert "| correlation (r), last epoch" in page
+    assert "Correlation in r at the last epoch and at the best on the test set" in page
     assert "Correlation in r, mean over seeds" in page
     assert "figures/waves/correlation.png" in page
     assert (project.folder / "reports" / "figures" / "waves" / "correlation.png").exists()
+    ours = page.lower().replace("## the papers' figures", "## nets").split("## nets")
     for word in ("test error", "error (%)", "image"):
-        assert word not in page.lower().split("## claims")[0], word
+        assert word not in ours[0] + ours[-1], word
 
 
 def test_more_is_better(project):
@@ -194,7 +204,7 @@ def test_more_is_better(project):
     worst = min(np.mean(values) for values in lesion["without"])
     (row,) = [
         line
-        for line in page.split("## Probes")[1].split("## ")[0].splitlines()
+        for line in page.split("## Lesions and shuffles")[1].split("## ")[0].splitlines()
         if line.startswith("| `wave-gated`")
     ]
     assert f"[{worst:.2f}]" in row
