@@ -81,6 +81,27 @@ def test_what_moves_all_nets_by_a_little_is_seen_in_all_together(study, factor):
     assert any(line.startswith("mean test error is ") for line in says(study, "all nets"))
 
 
+def test_one_more_seed_of_a_net_is_compared_too(study):
+    result = study.results["gated-10"]
+    spec = dataclasses.replace(result.spec, seeds=6)
+    study.results["gated-10"] = dataclasses.replace(result, spec=spec)
+    train = study.results["gated-10"].part("train")
+    train["diverged"].append(None)
+    for metric in train["metrics"].values():
+        metric.append([value + 0.001 for value in metric[0]])
+    assert frozen.compare(study) == []
+    train["metrics"]["test_error"][5][-1] = 60.0
+    assert "seed 5 has not learnt (60.00%)" in says(study, "gated-10")
+
+
+def test_a_perfect_seed_is_no_lost_one(study):
+    for net in LEARNING:
+        study.results[net].part("train")["metrics"]["test_error"][0][-1] = 0.0
+    found = says(study, "all nets")
+    assert found
+    assert not any("no number" in line for line in found)
+
+
 def test_seeds_that_stop_early_or_equal_each_other_are_named(study):
     for metric in study.results["gated-10"].part("train")["metrics"].values():
         metric[2] = metric[2][:3]

@@ -181,7 +181,8 @@ def _together(study: StudyResults, frozen: Frozen, numbers: Frozen) -> dict[str,
     ]
     rows = {name: [numbers[net][name] for net in nets] for name in (key, "train_loss")}
     return {
-        name: [_geometric(column) for column in zip(*values, strict=True)]
+        # A net may have been given one more seed than the others.
+        name: [_geometric(column) for column in zip(*values, strict=False)]
         for name, values in rows.items()
     }
 
@@ -191,7 +192,7 @@ def _learnt(measure: Measure, value: float | None) -> bool:
 
 
 def _geometric(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value]
+    known = [max(value, EXACT) for value in values if value is not None]
     return math.exp(sum(map(math.log, known)) / len(known)) if len(known) == len(values) else None
 
 
