@@ -3,9 +3,21 @@ import subprocess
 import pytest
 import torch
 
+from skipgate import params
 from skipgate.data.examples import Split
 from skipgate.data.images import Images
-from tests.toys import TOY
+from skipgate.judging import papers
+from tests.toys import ROOT, TOY
+
+
+@pytest.fixture(scope="module")
+def settings():
+    return params.load(ROOT / "params.yaml")
+
+
+@pytest.fixture(scope="module")
+def loaded(settings):
+    return papers.load(settings, ROOT / "papers")
 
 
 @pytest.fixture

@@ -4,25 +4,13 @@ import re
 
 import pytest
 
-from skipgate import params
 from skipgate.judging import papers
 from skipgate.judging.coverage import coverage
 from skipgate.reporting.listing import conclusions, papers_page
 from skipgate.reporting.overview import recorded
-from tests.toys import ROOT
 
 WIDEST = 120
 """Characters of a row, as rendered."""
-
-
-@pytest.fixture(scope="module")
-def settings():
-    return params.load(ROOT / "params.yaml")
-
-
-@pytest.fixture(scope="module")
-def loaded(settings):
-    return papers.load(settings, ROOT / "papers")
 
 
 @pytest.fixture(scope="module")

@@ -315,7 +315,8 @@ def label_of(name: str, measure: Measure) -> str:
 
 def describe(study: StudyResults, reason: str, old: Frozen, new: Frozen) -> str:
     """A line for the changelog: the reason, and old and new means of all that moved."""
-    before, after = _means(old), _means(new)
+    before = _means(old)
+    after = _means(new)
     moved = [
         f"{net} {label_of(name, study.measure)} {before[net, name]} to {after[net, name]}"
         for net, name in before

@@ -1,5 +1,7 @@
 """What is said of depth: gresnet's networks with and without shortcuts, the lecture's CReLU."""
 
+from collections.abc import Callable
+
 from skipgate.judging.claims.nets import (
     Found,
     Test,
@@ -36,19 +38,20 @@ def depths_of(rows: dict[str, float]) -> list[int]:
 
 def classical_fails(study: StudyResults) -> Found | None:
     """Plain networks that are deep."""
-    deep = _deep(study, "plain")
-    failed = failed_at(study.measure)
-    unit = study.measure.points
-    parts = [above(name, r.score(), failed, unit) for name, r in deep.items()]
-    return Found(parts, list(deep.values())) if parts else None
+    return _of_deep(study, "plain", above)
 
 
 def residual_converges(study: StudyResults) -> Found | None:
     """Residual networks that are deep."""
-    deep = _deep(study, "residual")
+    return _of_deep(study, "residual", below)
+
+
+def _of_deep(study: StudyResults, kind: str, side: Callable[..., Part]) -> Found | None:
+    """On which side of the level of failure the deep networks of a family lie."""
+    deep = _deep(study, kind)
     failed = failed_at(study.measure)
     unit = study.measure.points
-    parts = [below(name, r.score(), failed, unit) for name, r in deep.items()]
+    parts = [side(name, r.score(), failed, unit) for name, r in deep.items()]
     return Found(parts, list(deep.values())) if parts else None
 
 
