@@ -5,10 +5,15 @@ from tqdm import tqdm
 from pipeline.stage import run
 from skipgate import paths, specs
 from skipgate.probes.run import Probing, write
+from skipgate.results import store
 
 
 def main(net: str) -> None:
     spec = specs.load(net)
+    folder = paths.result_file(spec.study, net, "lesion").parent
+    if why := store.absence(spec):
+        write(folder, {"absent": {"net": net, "digest": spec.digest, "absent": why}})
+        return
     probing = Probing(spec, specs.load_probing(net))
     with tqdm(probing.kinds, desc=f"{spec.study}: probing {net}", unit="probe") as bar:
         found = {}
@@ -16,7 +21,7 @@ def main(net: str) -> None:
             bar.set_postfix_str(kind)
             found[kind] = probing.result(kind)
     # All at once: what is in the folder stays what DVC has recorded until the last probe is done.
-    write(paths.result_file(spec.study, net, "lesion").parent, found)
+    write(folder, found)
 
 
 if __name__ == "__main__":

@@ -13,16 +13,19 @@ from typing import Any
 import torch
 
 from skipgate import paths
+from skipgate.evaluation import evaluate
 from skipgate.files import Problem, read_json, rounded
 from skipgate.nets import gates
-from skipgate.nets.network import parameter_count
+from skipgate.nets.network import Network, parameter_count
 from skipgate.params import Params
 from skipgate.probes import BESIDE, PROBES
+from skipgate.probes.run import resamples_for
 from skipgate.probes.subject import Subject
 from skipgate.reader import plain, read
 from skipgate.settings import Probes
 from skipgate.specs import Settings, digest_of, resolve
 from skipgate.streams import stream
+from skipgate.tasks import task_of
 from skipgate.training.loop import begin, build_for, run_epoch
 
 TWIN_SEEDS = range(2)
@@ -64,10 +67,12 @@ def _probe_digest(kind: str, subject: Subject, settings: Probes) -> str:
 
     That is how it is set, and what it finds in the twin.
     """
+    subject = dataclasses.replace(subject, resamples=min(resamples_for(kind, settings), 2))
     found = PROBES[kind](subject, brief(settings))
     own = getattr(settings, kind, None)
     steady = {key: value for key, value in found.items() if key not in BESIDE}
-    return digest_of(kind, settings.images_for(kind), own, rounded(steady))
+    drawn = [settings.resamples] if settings.resamples else []
+    return digest_of(kind, settings.images_for(kind), own, rounded(steady), *drawn)
 
 
 def brief(settings: Probes) -> Probes:
@@ -113,8 +118,15 @@ def _structure(settings: Settings, path: str) -> dict[str, Any]:
 
 def _twin(settings: Settings) -> tuple[Subject, dict[str, Any]]:
     """Train the twin, and return it ready to be probed, with the trace of its training."""
-    recipe = dataclasses.replace(settings.recipe, batch=TWIN_BATCH, evaluation_batch=TWIN_BATCH)
-    settings = dataclasses.replace(settings, body=settings.body.shallow(), recipe=recipe)
+    settings = dataclasses.replace(
+        settings, body=settings.body.shallow(), data=settings.data.small()
+    )
+    return _given(settings) if settings.start else _trained(settings)
+
+
+def _trained(settings: Settings) -> tuple[Subject, dict[str, Any]]:
+    recipe = dataclasses.replace(settings.training, batch=TWIN_BATCH, evaluation_batch=TWIN_BATCH)
+    settings = dataclasses.replace(settings, recipe=recipe)
     state = begin(settings, TWIN_SEEDS, torch.device("cpu"), torch.float64)
     split = state.task.made_up(TWIN_EXAMPLES, recipe, stream(0, "twin"))
     milestones = recipe.schedule.milestones(recipe.epochs)
@@ -125,6 +137,26 @@ def _twin(settings: Settings) -> tuple[Subject, dict[str, Any]]:
     trace = rounded({**state.history, "milestones": milestones, "norms": norms})
     subject = Subject(state.network, split.test, TWIN_BATCH, split.train, state.task)
     return subject, trace
+
+
+def _given(settings: Settings) -> tuple[Subject, dict[str, Any]]:
+    """A twin that is not trained: its weights are made up, and it is tested."""
+    network = build_for(settings, 1).double()
+    _make_up(network, stream(0, "weights"))
+    task = task_of(settings.data)
+    split = task.made_up(TWIN_EXAMPLES, settings.recipe, stream(0, "twin"))
+    tally = evaluate(network, task, split.test, TWIN_BATCH)
+    trace = {settings.data.measure.key: tally.values(), "test_loss": tally.mean_loss()}
+    subject = Subject(network.eval(), split.test, TWIN_BATCH, split.train, task)
+    return subject, rounded({name: values.tolist() for name, values in trace.items()})
+
+
+@torch.no_grad()
+def _make_up(network: Network, generator: torch.Generator) -> None:
+    """Numbers for every tensor of the network; all are positive that must be."""
+    for name, tensor in network.state_dict().items():
+        drawn = torch.randn(tensor.shape, generator=generator, dtype=torch.float64)
+        tensor.copy_(1 + drawn.abs() if name.endswith("running_var") else drawn / 2)
 
 
 def _settled(trace: dict[str, Any], name: str) -> dict[str, Any]:

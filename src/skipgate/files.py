@@ -20,6 +20,10 @@ class Problem(Exception):
     """Something the user can put right: one sentence that says what to change."""
 
 
+class NotAtHand(Problem):
+    """Something that a study can do without is not to be had here."""
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Write beside `path` and rename over it.
 

@@ -8,7 +8,18 @@ from typing import Any, Literal
 from skipgate import paths
 from skipgate.files import Problem, read_yaml
 from skipgate.reader import nearest, positive, read
-from skipgate.settings import Body, GateChoice, Measure, Probes, Recipe, Source, TaskSettings
+from skipgate.settings import (
+    Body,
+    GateChoice,
+    Given,
+    Handling,
+    Measure,
+    Probes,
+    Recipe,
+    Source,
+    TaskSettings,
+    Weights,
+)
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -27,6 +38,8 @@ class Net:
     probes: str = "usual"
     stack: int = 5
     """How many seeds are trained side by side; it decides last bits, not what a net is."""
+    start: str = ""
+    """Weights that somebody else has trained: an entry of `weights`, or a file of the user's."""
 
     def __post_init__(self) -> None:
         positive(seeds=self.seeds, stack=self.stack)
@@ -55,11 +68,17 @@ class Params:
 
     data: dict[str, TaskSettings]
     sources: dict[str, Source]
-    recipes: dict[str, Recipe]
+    recipes: dict[str, Handling]
     bodies: dict[str, Body]
     probes: dict[str, Probes]
     studies: dict[str, StudySettings]
     nets: dict[str, Net]
+    weights: dict[str, Weights] = field(default_factory=dict)
+
+    def weights_of(self, net: str) -> Weights:
+        """Where the weights may be had of a net that somebody else has trained."""
+        start = self.nets[net].start
+        return self.weights.get(start, Weights(start))
 
     def nets_of(self, study: str) -> dict[str, Net]:
         """The nets of one study, in the file's order."""
@@ -121,7 +140,8 @@ def _defaults(settings: Any, study: str) -> dict[str, Any]:
 
 def _check_names(params: Params) -> None:
     """Names become file names and words of a command, so they are plain."""
-    for section in ("data", "sources", "recipes", "bodies", "nets", "probes", "studies"):
+    sections = ("data", "sources", "recipes", "bodies", "nets", "probes", "studies", "weights")
+    for section in sections:
         for name in getattr(params, section):
             if not isinstance(name, str) or not NAME.fullmatch(name):
                 raise Problem(
@@ -138,17 +158,40 @@ def _check_nets(params: Params) -> None:
         raise Problem(f"params.sources.{name}: there is no such data set; add it under data")
     for name, net in params.nets.items():
         _check_references(params, name, net)
-        schedule = params.recipes[net.recipe].schedule
-        if schedule.by_seed and net.stack > 1:
-            raise Problem(
-                f"params.nets.{name}: the schedule '{schedule.kind}' looks at a seed's own "
-                "results, which seeds in one stack do not share; set stack: 1"
-            )
+        _check_start(params, name, net)
+        _check_schedule(params, name, net)
         if params.data[net.data].measure.key != params.measure_of(net.study).key:
             raise Problem(
                 f"params.nets.{name}: the study '{net.study}' is judged by "
                 f"{params.measure_of(net.study).label}; put this net into another study"
             )
+
+
+def _check_schedule(params: Params, name: str, net: Net) -> None:
+    recipe = params.recipes[net.recipe]
+    if isinstance(recipe, Recipe) and recipe.schedule.by_seed and net.stack > 1:
+        raise Problem(
+            f"params.nets.{name}: the schedule '{recipe.schedule.kind}' looks at a seed's own "
+            "results, which seeds in one stack do not share; set stack: 1"
+        )
+
+
+def _check_start(params: Params, name: str, net: Net) -> None:
+    """A net is trained, or comes with its weights."""
+    given = isinstance(params.recipes[net.recipe], Given)
+    if given != bool(net.start):
+        raise Problem(
+            f"params.nets.{name}: a net with a recipe of the kind 'given', and no other, says in "
+            "`start` whose weights it has"
+        )
+    if given and net.seeds != 1:
+        raise Problem(f"params.nets.{name}.seeds: one trained network is one draw; set seeds: 1")
+    if net.start and net.start not in params.weights and NAME.fullmatch(net.start):
+        known = nearest(net.start, params.weights)
+        raise Problem(
+            f"params.nets.{name}.start: there are no weights '{net.start}'; {known} A file of "
+            "your own has a dot or a slash in its path"
+        )
 
 
 def _check_references(params: Params, name: str, net: Net) -> None:

@@ -20,7 +20,7 @@ class Bar:
     def __init__(self, spec: Spec, heading: str) -> None:
         self._measure = spec.measure
         self._heading = heading
-        self._epochs = spec.settings.recipe.epochs
+        self._epochs = spec.settings.training.epochs
         self._seeds: Sequence[int] = ()
         self._bar: tqdm[Any] | None = None
 

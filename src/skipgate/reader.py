@@ -135,6 +135,14 @@ def construct(
         raise Problem(f"{path}: {error}") from error
 
 
+def later(default: Any) -> Any:
+    """A setting that came when there were specs already: it is written only where it is used.
+
+    So a new setting changes no spec, and trains nothing again.
+    """
+    return dataclasses.field(default=default, metadata={"later": True})
+
+
 def _no_default(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
@@ -197,7 +205,9 @@ def plain(value: Any) -> Any:
         return value.to_plain()
     if dataclasses.is_dataclass(value):
         return {
-            field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)
+            field.name: plain(getattr(value, field.name))
+            for field in dataclasses.fields(value)
+            if not (field.metadata.get("later") and getattr(value, field.name) == field.default)
         }
     if isinstance(value, dict):
         return {name: plain(item) for name, item in value.items()}

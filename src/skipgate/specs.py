@@ -8,8 +8,16 @@ from typing import Any
 from skipgate import paths
 from skipgate.files import Problem, read_json, sha256
 from skipgate.params import Params
-from skipgate.reader import nearest, plain, read
-from skipgate.settings import Body, GateChoice, Measure, Probes, Recipe, TaskSettings
+from skipgate.reader import later, nearest, plain, read
+from skipgate.settings import (
+    Body,
+    GateChoice,
+    Handling,
+    Measure,
+    Probes,
+    Recipe,
+    TaskSettings,
+)
 
 
 @dataclass(frozen=True)
@@ -18,9 +26,18 @@ class Settings:
 
     data: TaskSettings
     body: Body
-    recipe: Recipe
+    recipe: Handling
     T: GateChoice
     C: GateChoice
+    start: str = later("")
+    """Weights that somebody else has trained: the hash of their tensors, or where they are."""
+
+    @property
+    def training(self) -> Recipe:
+        """The recipe of a net that is trained here."""
+        if not isinstance(self.recipe, Recipe):
+            raise Problem("a network that somebody else has trained is not trained here")
+        return self.recipe
 
 
 @dataclass(frozen=True)
@@ -57,7 +74,8 @@ def resolve(params: Params, name: str) -> Settings:
         raise Problem(f"params.yaml has no net '{name}'; {nearest(name, params.nets)}")
     net = params.nets[name]
     data = params.data[net.data]
-    return Settings(data, params.bodies[net.body], params.recipes[net.recipe], net.T, net.C)
+    start = params.weights_of(name).sha256 or net.start
+    return Settings(data, params.bodies[net.body], params.recipes[net.recipe], net.T, net.C, start)
 
 
 def digest_of(*parts: Any) -> str:

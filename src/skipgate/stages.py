@@ -19,9 +19,10 @@ RENEWED = (
 
 def listed(params: Params) -> bytes:
     """The content of `specs/stages.yaml`."""
+    used = {net.data for net in params.nets.values()}
     loops = {
         "nets": {n: {"study": net.study, "data": net.data} for n, net in params.nets.items()},
-        "data": list(params.data),
+        "data": [name for name in params.data if name in used],
         "studies": list(params.studies),
     }
     return (NOTE + yaml.safe_dump({"stages": loops}, sort_keys=False)).encode()

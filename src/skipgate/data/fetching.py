@@ -3,6 +3,7 @@
 import importlib
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from skipgate.files import Problem, sha256, write_atomically
 from skipgate.settings import Source, TaskSettings
 
-Arrays = dict[str, npt.NDArray[np.uint8]]
+Arrays = dict[str, npt.NDArray[np.integer[Any]]]
 
 
 def fetch(name: str, content: TaskSettings, source: Source, folder: Path) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from skipgate.data.examples import Batch, Examples, Split, Streams
 from skipgate.files import Problem
-from skipgate.settings import Augment, Pixels, Recipe
+from skipgate.settings import Augment, FixedPixels, Pixels, Recipe
 
 NAMES = ("train_images", "train_labels", "test_images", "test_labels")
 """The arrays of a data set of images."""
@@ -48,7 +48,7 @@ class Images(Examples):
         return self.y.device
 
 
-def load(folder: Path, top: int, pixels: Pixels, device: torch.device) -> Split:
+def load(folder: Path, top: int, pixels: Pixels | FixedPixels, device: torch.device) -> Split:
     """Read a fetched data set and scale it."""
     arrays = []
     for name in NAMES:
@@ -67,13 +67,17 @@ def load(folder: Path, top: int, pixels: Pixels, device: torch.device) -> Split:
     )
 
 
-def scaled(images: list[Tensor], top: int, pixels: Pixels, dtype: torch.dtype) -> list[Tensor]:
+def scaled(
+    images: list[Tensor], top: int, pixels: Pixels | FixedPixels, dtype: torch.dtype
+) -> list[Tensor]:
     """Bytes to numbers, by what the first of `images`, the training set, has.
 
     unit: divided by the largest value, `top`. centred: moreover less the mean image, pixel by
     pixel, as He et al. do. standardised: less each channel's mean, divided by its standard
-    deviation, as Zagoruyko and Komodakis do.
+    deviation, as Zagoruyko and Komodakis do. Fixed ones go by numbers that are given.
     """
+    if isinstance(pixels, FixedPixels):
+        return [_fixed(x.to(dtype), top, pixels) for x in images]
     unit = [x.to(dtype) / top for x in images]
     if pixels == "unit":
         return unit
@@ -83,6 +87,22 @@ def scaled(images: list[Tensor], top: int, pixels: Pixels, dtype: torch.dtype) -
     mean = train.mean((0, 2, 3), keepdim=True)
     deviation = train.std((0, 2, 3), keepdim=True)
     return [(x - mean) / deviation for x in unit]
+
+
+def _fixed(x: Tensor, top: int, pixels: FixedPixels) -> Tensor:
+    mean, deviation = (torch.tensor(v, dtype=x.dtype) for v in (pixels.mean, pixels.deviation))
+    x = x.flip(1) if pixels.order == "bgr" else x
+    shifted = x * (pixels.brightest / top) - mean.view(-1, 1, 1)
+    return shifted / deviation.view(-1, 1, 1)
+
+
+def unscaled(x: Tensor, pixels: Pixels | FixedPixels) -> Tensor:
+    """Inputs as colours from 0 to 1 again; where it is not known how, from darkest to brightest."""
+    if not isinstance(pixels, FixedPixels):
+        return (x - x.amin()) / (x.amax() - x.amin()).clamp(min=1e-12)
+    mean, deviation = (torch.tensor(v, dtype=x.dtype) for v in (pixels.mean, pixels.deviation))
+    x = (x * deviation.view(-1, 1, 1) + mean.view(-1, 1, 1)) / pixels.brightest
+    return x.flip(1) if pixels.order == "bgr" else x
 
 
 def augmented(x: Tensor, augment: Augment, generators: Sequence[torch.Generator]) -> Tensor:

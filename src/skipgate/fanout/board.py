@@ -17,7 +17,7 @@ class Board:
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._tasks = {task.name: task for task in tasks}
-        self._epochs = {task.name: task.spec.settings.recipe.epochs for task in tasks}
+        self._epochs = {task.name: task.spec.settings.training.epochs for task in tasks}
         self._shares = {
             task.name: max(task.seconds, 0.1) / self._epochs[task.name] for task in tasks
         }

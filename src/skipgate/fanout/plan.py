@@ -76,7 +76,10 @@ def prepare(params: Params, study: str) -> None:
 
 def waiting(params: Params, study: str, vault: Vault) -> list[Task]:
     """Pieces whose training DVC calls missing or stale and nobody has; the longest first."""
-    nets = list(params.nets_of(study))
+    # What somebody else has trained is not handed out: `dvc repro` obtains it.
+    nets = [name for name, net in params.nets_of(study).items() if not net.start]
+    if not nets:
+        return []
     changed = json.loads(dvc("status", "--json", *(f"train@{net}" for net in nets)))
     tasks = [
         task for net in nets if f"train@{net}" in changed for task in _tasks(params, net, vault)
@@ -97,5 +100,4 @@ def _tasks(params: Params, net: str, vault: Vault) -> list[Task]:
 def _seconds(spec: Spec) -> float:
     """As long as it took when it was last trained, or a guess that ranks nets by their work."""
     known = took(spec.study, spec.net)
-    recipe = spec.settings.recipe
-    return known or spec.parameters * recipe.epochs * spec.seeds / 1e5
+    return known or spec.parameters * spec.settings.training.epochs * spec.seeds / 1e5

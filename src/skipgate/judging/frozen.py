@@ -257,7 +257,7 @@ def _training(result: Result, band: Band) -> Iterator[str]:
     if not band.allows_lost(len(failed)):
         yield from (f"seed {seed} diverged in epoch {epoch}" for seed, epoch in failed.items())
     columns = train["metrics"][result.measure.key]
-    whole = result.spec.settings.recipe.epochs
+    whole = result.epochs
     for seed, column in enumerate(columns):
         if seed not in failed and len(column) < whole:
             yield f"seed {seed} stopped after {len(column)} of {whole} epochs"

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from skipgate.nets.dense import gated_sum
 from skipgate.nets.gate import Gate, spread
+from skipgate.reader import later
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,8 @@ class Site:
     index: int
     """In the whole network, from 0."""
     keeps_shape: bool
+    alone: bool = later(False)
+    """Whether nothing can stand in for it: it changes the shape and has no shortcut."""
 
 
 @dataclass(frozen=True)

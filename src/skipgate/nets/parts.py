@@ -3,12 +3,16 @@
 import math
 from collections.abc import Sequence
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from skipgate.nets.block import Paths
 from skipgate.nets.layers import Affine, BatchNorm, Conv, Linear
 from skipgate.nets.transforms import Post, Pre
-from skipgate.settings import Mlp, Norm, Resnet
+from skipgate.settings import Imagenet, Mlp, Norm, Resnet, Vgg
+
+Style = Mlp | Resnet | Imagenet | Vgg
+"""Bodies that say in which order their blocks normalise, activate and add."""
 
 
 class Flat(nn.Module):
@@ -25,19 +29,35 @@ class Pooled(nn.Module):
         return x.mean((-2, -1))
 
 
+class MaxPool(nn.Module):
+    """The largest value of each window; windows may reach over the edge by half of their size."""
+
+    def __init__(self, window: int, stride: int) -> None:
+        super().__init__()
+        self.window = window
+        self.stride = stride
+
+    def forward(self, x: Tensor) -> Tensor:
+        padding = (self.window - 1) // 2
+        pooled = F.max_pool2d(x.flatten(0, 1), self.window, self.stride, padding)
+        y: Tensor = pooled.unflatten(0, x.shape[:2])
+        return y
+
+
 def flat_stem(replicas: int, shape: tuple[int, ...], width: int) -> nn.Module:
     """A linear map of the whole input."""
     return nn.Sequential(Flat(), Linear(replicas, math.prod(shape), width))
 
 
 def block_paths(
-    style: Mlp | Resnet,
+    style: Style,
     affines: Sequence[Affine],
     s: nn.Module | None = None,
     *,
+    before: nn.Module | None = None,
     activated: bool = False,
 ) -> Paths:
-    """The two paths of a block, in the order that the body names.
+    """The two paths of a post-activation block after `before`, or of a pre-activation one.
 
     `activated` says that a BN-ReLU has been applied to its input already.
     """
@@ -45,8 +65,9 @@ def block_paths(
     if style.order == "post":
         inside = style.addition == "after"
         f: nn.Module = Post(affines, style.norm, last_relu=inside)
-        return Paths(f, s, nn.Identity(), nn.Identity() if inside else nn.ReLU())
-    shared = isinstance(s, Conv)  # Zagoruyko and Komodakis project the activated input
+        return Paths(f, s, before or nn.Identity(), nn.Identity() if inside else nn.ReLU())
+    # Zagoruyko and Komodakis project the activated input.
+    shared = isinstance(s, Conv | nn.Sequential)
     replicas = len(affines[0].weight)
     before = activation(replicas, affines[0].in_features, style.norm) if shared else nn.Identity()
     return Paths(Pre(affines, style.norm, activated=activated or shared), s, before, nn.Identity())
@@ -57,7 +78,7 @@ def activation(replicas: int, width: int, norm: Norm) -> nn.Module:
     return nn.Sequential(BatchNorm(replicas, width, norm), nn.ReLU())
 
 
-def head(style: Mlp | Resnet, last: Linear, *pooling: nn.Module) -> nn.Module:
+def head(style: Style, last: Linear, *pooling: nn.Module) -> nn.Module:
     """From the last block to the outputs."""
     if style.order == "post":
         return nn.Sequential(*pooling, last)

@@ -1,11 +1,10 @@
 """S of the block equation: what a block is when its gate is closed."""
 
-from typing import Literal
-
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from skipgate.nets.layers import Conv
+from skipgate.nets.layers import BatchNorm, Conv
+from skipgate.settings import Norm, Shortcut
 
 
 class Pad(nn.Module):
@@ -39,17 +38,16 @@ class Pool(nn.Module):
         return F.pad(small, (0, 0, 0, 0, self.extra // 2, self.extra - self.extra // 2))
 
 
-def shortcut(kind: Literal["pad", "pool", "project"], affine: Conv) -> nn.Module:
-    """The shortcut beside a transform that begins with `affine` and ends with its width.
+def shortcut(kind: Shortcut, conv: Conv, norm: Norm) -> nn.Module:
+    """The shortcut from the inputs to the outputs of a 1x1 map, or that map itself.
 
     It is the identity if nothing changes.
     """
-    extra = affine.out_features - affine.in_features
-    stride = affine.stride
-    if extra == 0 and stride == 1:
+    extra = conv.out_features - conv.in_features
+    if extra == 0 and conv.stride == 1:
         return nn.Identity()
     if kind == "project":
-        return Conv(
-            len(affine.weight), affine.in_features, affine.out_features, kernel=1, stride=stride
-        )
-    return Pad(extra, stride) if kind == "pad" else Pool(extra, stride)
+        return conv
+    if kind == "project-norm":
+        return nn.Sequential(conv, BatchNorm(len(conv.weight), conv.out_features, norm))
+    return Pad(extra, conv.stride) if kind == "pad" else Pool(extra, conv.stride)

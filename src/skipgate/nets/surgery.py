@@ -38,6 +38,11 @@ def bypass(block: Block, x: Tensor) -> Tensor:
     return y
 
 
+def removable(network: Network) -> list[int]:
+    """Places of the blocks that something can stand in for."""
+    return [place for place, block in enumerate(network.blocks) if not block.site.alone]
+
+
 def none_closed(network: Network) -> Tensor:
     """The mask (block, replica) that closes nothing."""
     return torch.zeros(len(network.blocks), network.replicas, dtype=torch.bool)

@@ -21,8 +21,9 @@ PROBES: dict[str, Probe] = {
 }
 """Each result is plain: numbers as [..., seed], keyed by what they are."""
 
-BESIDE = ("seconds", "k")
+BESIDE = ("seconds", "k", "strips")
 """What is recorded and not hashed.
 
-Times are never the same twice, and older results, which lack the k of scalar gates, stand without.
+Times are never the same twice; older results, which lack the k of scalar gates, stand without; and
+pictures are packed by a library.
 """

@@ -6,6 +6,7 @@ cannot be passed through; n others make 2^n paths.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -62,16 +63,19 @@ def gradient_norms(subject: Subject, open_: Tensor, examples: int, draws: int) -
     than fresh draws would. There are no paths longer than the number of open blocks.
     """
     network = subject.network
-    x, y = next(Subject(network, subject.examples.first(examples), examples).batches())
+    first = replace(subject, examples=subject.examples.first(examples), batch=examples)
+    x, y = next(first.batches())
     with evaluating(network), torch.enable_grad():
         taps, g = _taps(subject, x, y)
     longest = open_.sum(1)
-    total = torch.zeros(len(taps) + 1, network.replicas, dtype=torch.float64)
+    columns = 1 + subject.resamples if subject.resamples else network.replicas
+    total = torch.zeros(len(taps) + 1, columns, dtype=torch.float64)
     for draw in range(draws):
         rows = zip(open_, subject.names, strict=True)
         ranks = torch.stack([_ranks(each, draw, seed) for each, seed in rows])
         for length in range(int(longest.max()) + 1):
-            norms = _along(taps, ranks < length, g).double().flatten(2).norm(dim=2).mean(1).cpu()
+            norms = _along(taps, ranks < length, g).double().flatten(2).norm(dim=2)
+            norms = first.averages(norms).cpu()
             total[length] += torch.where(longest >= length, norms, 0.0)
     return (total / draws).tolist()
 

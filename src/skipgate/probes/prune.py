@@ -11,7 +11,7 @@ from torch import Tensor
 
 from skipgate.evaluation import evaluating
 from skipgate.nets.block import Block
-from skipgate.nets.surgery import bypass, none_closed
+from skipgate.nets.surgery import bypass, none_closed, removable
 from skipgate.probes.estimation import Moments
 from skipgate.probes.gates import gate_means
 from skipgate.probes.subject import Subject
@@ -30,15 +30,15 @@ def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     as gates that are all equal.
     """
     network = subject.network
-    count = len(network.blocks)
+    places = torch.tensor(removable(network))
     drawn = [
-        torch.randperm(count, generator=stream(draw, "prune"))
+        places[torch.randperm(len(places), generator=stream(draw, "prune"))]
         for draw in range(settings.prune.orders)
     ]
     random = [order.unsqueeze(1).expand(-1, network.replicas) for order in drawn]
     rules = {
-        "smallest": _ranked(gate_means(subject, [block.T for block in network.blocks])),
-        "response": _ranked(response_norms(subject)),
+        "smallest": _ranked(gate_means(subject, [block.T for block in network.blocks]), places),
+        "response": _ranked(response_norms(subject), places),
         "greedy": greedy(subject, settings.prune.greedy_images),
     }
     known = {name: order for name, order in rules.items() if order is not None}
@@ -96,10 +96,11 @@ def _costs(tally: Tally) -> tuple[Tensor, Tensor]:
     return tally.values() if lower else -tally.values(), tally.mean_loss()
 
 
-def _ranked(strength: Tensor) -> Tensor | None:
-    """Blocks from the weakest to the strongest, (step, replica); None where all are equal."""
+def _ranked(strength: Tensor, places: Tensor) -> Tensor | None:
+    """These blocks from the weakest to the strongest, (step, replica); None where all are equal."""
+    strength = strength[places]
     tied = len(strength) > 1 and bool((strength == strength[0]).all())
-    return None if tied else strength.argsort(dim=0, stable=True)
+    return None if tied else places[strength.argsort(dim=0, stable=True)]
 
 
 def _without(masks: Tensor, blocks: Tensor) -> Tensor:
@@ -111,7 +112,7 @@ def _errors(subject: Subject, orders: Sequence[Tensor]) -> list[list[list[float]
     """The error after each step of removing blocks in each order (step, replica)."""
     walks = [walk for order in orders for walk in _walks(order, none_closed(subject.network))]
     found = subject.scores_of(walks)
-    steps = len(subject.network.blocks) + 1
+    steps = len(orders[0]) + 1
     return [found[start : start + steps] for start in range(0, len(found), steps)]
 
 

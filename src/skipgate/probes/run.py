@@ -6,19 +6,21 @@ has edited them and they are of the same code and weights; from the vault; or el
 
 import functools
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from skipgate import lockfile, paths
 from skipgate.data.examples import Split
+from skipgate.data.images import unscaled
 from skipgate.files import Problem, json_bytes, read_json, rounded, write_json
 from skipgate.nets.network import Network
 from skipgate.probes import PROBES
 from skipgate.probes.subject import Subject
+from skipgate.results.by_image import parted
 from skipgate.results.by_seed import Content, join, models_of, split
 from skipgate.results.store import read_part
-from skipgate.settings import LAYOUTS
+from skipgate.settings import LAYOUTS, Probes
 from skipgate.specs import ProbeSpec, Spec, digest_of, pieces
 from skipgate.tasks import task_of
 from skipgate.training.device import prepare
@@ -27,6 +29,11 @@ from skipgate.training.models import fingerprint, unpack
 from skipgate.training.vault import Vault
 
 FILE = "result.json"
+
+
+def resamples_for(kind: str, settings: Probes) -> int:
+    """How often a probe's examples are drawn again; what is measured in seconds is not."""
+    return 0 if LAYOUTS[kind].together else settings.resamples
 
 
 def write(folder: Path, found: Mapping[str, Content]) -> None:
@@ -126,10 +133,20 @@ class Probing:
         settings = self.probes.settings
         network = self._network(tuple(seeds))
         examples = self._examples.test.first(settings.images_for(kind))
-        batch = self.spec.settings.recipe.evaluation_batch
-        task = task_of(self.spec.settings.data)
-        subject = Subject(network, examples, batch, self._examples.train, task, seeds)
-        found: dict[str, Any] = rounded(PROBES[kind](subject, settings))
+        recipe = self.spec.settings.recipe
+        subject = Subject(
+            network,
+            examples,
+            recipe.evaluation_batch,
+            self._examples.train,
+            task_of(self.spec.settings.data),
+            seeds,
+            resamples_for(kind, settings),
+            partial(unscaled, pixels=recipe.pixels),
+        )
+        found: dict[str, Any] = parted(
+            kind, rounded(PROBES[kind](subject, settings)), subject.resamples
+        )
         return {
             "net": self.spec.net,
             "digest": self.spec.digest,

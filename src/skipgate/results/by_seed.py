@@ -10,8 +10,10 @@ from typing import Any
 from skipgate.settings import LAYOUTS, Layout
 
 Content = dict[str, Any]
-HEAD = ("net", "digest", "probe_digest")
-"""Keys that say which result this is."""
+RESAMPLED = "resampled"
+"""What `results/by_image.py` keeps beside a result, for a single network."""
+HEAD = ("net", "digest", "probe_digest", RESAMPLED)
+"""Keys that say which result this is, or are of one network only."""
 
 
 def split(kind: str, content: Content) -> dict[int, Content]:

@@ -47,6 +47,16 @@ class Result:
         return self.spec.measure
 
     @property
+    def epochs(self) -> int:
+        """How many the net is to have; one that somebody else has trained is tested once."""
+        return 1 if self.is_given else self.spec.settings.training.epochs
+
+    @property
+    def is_given(self) -> bool:
+        """Whether somebody else has trained the net: it is one draw, tested on many images."""
+        return bool(self.spec.settings.start)
+
+    @property
     def runs(self) -> list[dict[str, Any]]:
         """Where and how its seeds were trained, a record per range of seeds."""
         return runs_of(self.part("run"), list(range(self.spec.seeds)))
@@ -108,6 +118,8 @@ class StudyResults:
     specs: dict[str, specs.Spec]
     results: dict[str, Result]
     missing: dict[str, str]
+    absent: dict[str, str] = field(default_factory=dict)
+    """Why the study does without some of its nets."""
 
     def having(self, *kinds: str) -> dict[str, Result]:
         """The nets that have these parts."""
@@ -134,7 +146,9 @@ def load(params: Params, study: str) -> StudyResults:
     """Read a study's results; a damaged file is refused, a result of other code is missing."""
     if study not in params.studies:
         raise Problem(f"params.yaml has no study '{study}'; {nearest(study, params.studies)}")
-    known = {net: specs.load(net) for net in params.nets_of(study)}
+    every = {net: specs.load(net) for net in params.nets_of(study)}
+    absent = {net: why for net, spec in every.items() if (why := absence(spec))}
+    known = {net: spec for net, spec in every.items() if net not in absent}
     results = {}
     missing = {}
     for net, spec in known.items():
@@ -143,7 +157,13 @@ def load(params: Params, study: str) -> StudyResults:
             results[net] = result
         else:
             missing[net] = f"not run yet; run: dvc repro probe@{net}"
-    return StudyResults(study, params.measure_of(study), known, results, missing)
+    return StudyResults(study, params.measure_of(study), known, results, missing, absent)
+
+
+def absence(spec: specs.Spec) -> str:
+    """Why a net that its study can do without is not there; nothing if it is, or was not tried."""
+    part = read_part(spec, "train") or {}
+    return str(part.get("absent", "")) if part.get("digest") == spec.digest else ""
 
 
 def _result(spec: specs.Spec) -> Result:

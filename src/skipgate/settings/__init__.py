@@ -2,24 +2,38 @@
 
 from skipgate.settings.bodies.crelu import Crelu
 from skipgate.settings.bodies.fleuret import Fleuret
+from skipgate.settings.bodies.imagenet import Imagenet
 from skipgate.settings.bodies.mlp import Mlp
 from skipgate.settings.bodies.resnet import Resnet
-from skipgate.settings.body import Body, Init, Norm
+from skipgate.settings.bodies.vgg import Vgg
+from skipgate.settings.body import Body, Init, Norm, Shortcut
 from skipgate.settings.gates import GateChoice
 from skipgate.settings.measures import MEAN_GATE, Measure
 from skipgate.settings.probing import (
     LAYOUTS,
     Estimating,
     Layout,
+    Patches,
     PathSampling,
     Probes,
     Pruning,
     Shuffling,
 )
-from skipgate.settings.recipes import Augment, Decay, Nadam, Pixels, Recipe, Sgd
+from skipgate.settings.recipes import (
+    Augment,
+    Decay,
+    FixedPixels,
+    Given,
+    Handling,
+    Nadam,
+    Pixels,
+    Recipe,
+    Sgd,
+)
 from skipgate.settings.schedules import ConstantRate, Fractions, History, Moment, Schedule, Steps
 from skipgate.settings.task import Source, TaskSettings
 from skipgate.settings.tasks.classify import Classify
+from skipgate.settings.weights import Names, Weights
 
 __all__ = [
     "LAYOUTS",
@@ -31,17 +45,23 @@ __all__ = [
     "Crelu",
     "Decay",
     "Estimating",
+    "FixedPixels",
     "Fleuret",
     "Fractions",
     "GateChoice",
+    "Given",
+    "Handling",
     "History",
+    "Imagenet",
     "Init",
     "Layout",
     "Measure",
     "Mlp",
     "Moment",
     "Nadam",
+    "Names",
     "Norm",
+    "Patches",
     "PathSampling",
     "Pixels",
     "Probes",
@@ -50,8 +70,11 @@ __all__ = [
     "Resnet",
     "Schedule",
     "Sgd",
+    "Shortcut",
     "Shuffling",
     "Source",
     "Steps",
     "TaskSettings",
+    "Vgg",
+    "Weights",
 ]

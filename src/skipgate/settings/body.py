@@ -8,6 +8,11 @@ from skipgate.reader import Chosen, between, positive
 
 Init = Literal["glorot-uniform", "he-normal", "he-normal-out", "gaussian", "torch", "looks-linear"]
 
+Shortcut = Literal["pad", "pool", "project", "project-norm"]
+"""What a block's shortcut is where the shape changes: zeros, pooling and zeros, a 1x1 map, or such
+a map with batch normalisation.
+"""
+
 
 @dataclass(frozen=True)
 class Norm:
@@ -44,6 +49,11 @@ class Body(Chosen):
     @abstractmethod
     def size(self) -> str:
         """The size, in words, by which networks of different gates are set side by side."""
+
+    @property
+    def count(self) -> int:
+        """How many blocks it has; 0 for a body that no claim of a paper is about."""
+        return 0
 
     @abstractmethod
     def shallow(self) -> Self:

@@ -5,7 +5,7 @@ Each probe has its own part, so that a change of one does not repeat the others.
 
 from dataclasses import dataclass, field
 
-from skipgate.reader import nearest, positive
+from skipgate.reader import later, nearest, positive
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,12 @@ LAYOUTS: dict[str, Layout] = {
     "estimation": Layout(shared=("stage",)),
     "paths": Layout(shared=("removed", "cut"), rows=("removed", "cut", "errors")),
     "speed": Layout(together=True),
+    "response": Layout(shared=("stage",)),
+    "patches": Layout(shared=("stage", "units", "blocks", "activations", "strips")),
 }
 """Every probe, in the order in which they run; each is the file of that name in `probes`."""
+USUAL = ("gates", "lesion", "prune", "shuffle", "estimation", "paths", "speed")
+"""Those that a net gets unless its settings name others."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,27 @@ class Estimating:
 
     images: int = 0
     """How many test examples, from the first, are taken; 0 means all."""
+    sums: bool = later(False)
+    """Whether errors are taken before the last ReLU of a block as well."""
+
+
+@dataclass(frozen=True)
+class Patches:
+    """Pieces of images that excite a unit most."""
+
+    stage: int = 0
+    """From 0."""
+    units: int = 4
+    pieces: int = 9
+    """For each unit and block, each out of another image."""
+    side: int = 48
+    """Pixels of a piece."""
+
+    def __post_init__(self) -> None:
+        positive(units=self.units, pieces=self.pieces, side=self.side)
+
+
+PATCHES = Patches()
 
 
 @dataclass(frozen=True)
@@ -97,20 +122,30 @@ class Probes:
 
     images: int = 0
     """How many test examples, from the first, are probed on; 0 means all."""
-    kinds: tuple[str, ...] = tuple(LAYOUTS)
+    kinds: tuple[str, ...] = USUAL
     """Which probes a net gets."""
     prune: Pruning = field(default_factory=Pruning)
     shuffle: Shuffling = field(default_factory=Shuffling)
     estimation: Estimating = field(default_factory=Estimating)
     paths: PathSampling = field(default_factory=PathSampling)
+    patches: Patches = later(PATCHES)
+    whole: tuple[str, ...] = later(())
+    """Probes that take the whole test set, whatever `images` says."""
+    resamples: int = later(0)
+    """How often the test examples are drawn again, with replacement (Efron's bootstrap).
+
+    For networks of which there is one: what is uncertain then is which images it was tested on.
+    """
 
     def __post_init__(self) -> None:
         if not self.kinds:
             raise ValueError("kinds is empty: name the probes that a net gets")
-        for kind in self.kinds:
+        for kind in (*self.kinds, *self.whole):
             if kind not in LAYOUTS:
                 raise ValueError(f"there is no probe {kind!r}; {nearest(kind, LAYOUTS)}")
 
     def images_for(self, kind: str) -> int:
         """How many test examples a probe takes."""
+        if kind in self.whole:
+            return 0
         return self.estimation.images if kind == "estimation" else self.images

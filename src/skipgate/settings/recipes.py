@@ -1,10 +1,11 @@
 """How a net is trained."""
 
 import math
+from abc import ABC
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, Self
 
-from skipgate.reader import between, positive
+from skipgate.reader import between, fields_of, positive
 from skipgate.settings.schedules import ConstantRate, Fractions, Steps
 
 
@@ -65,10 +66,57 @@ class Decay:
 
 
 Pixels = Literal["unit", "centred", "standardised"]
+Device = Literal["auto", "cpu", "cuda"]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class FixedPixels:
+    """What a network that somebody else has trained wants to be fed.
+
+    Pixels from 0 to `brightest`, channels in `order`, each less its mean and over its deviation.
+    """
+
+    order: Literal["rgb", "bgr"] = "rgb"
+    brightest: float = 1.0
+    mean: tuple[float, ...] = (0.0, 0.0, 0.0)
+    deviation: tuple[float, ...] = (1.0, 1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        positive(brightest=self.brightest, deviation=min(self.deviation, default=0))
+
+
+class Handling(ABC):
+    """How examples reach a network, and where it runs."""
+
+    pixels: Pixels | FixedPixels
+    evaluation_batch: int
+    device: Device
+    threads: int
+
+    @classmethod
+    def from_plain(cls, value: Any, path: str) -> Self:
+        """Read a recipe; one of the kind `given` has no training."""
+        given = isinstance(value, dict) and "kind" in value
+        made: Self = fields_of(Given if given else Recipe, value, path)
+        return made
+
+
+@dataclass(frozen=True)
+class Given(Handling):
+    """How a net is handled that comes with its weights."""
+
+    kind: Literal["given"]
+    pixels: FixedPixels = field(default_factory=FixedPixels)
+    evaluation_batch: int = 100
+    device: Device = "auto"
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        positive(evaluation_batch=self.evaluation_batch, threads=self.threads)
+
+
+@dataclass(frozen=True)
+class Recipe(Handling):
     """How a net is trained."""
 
     epochs: int
@@ -86,7 +134,7 @@ class Recipe:
     A gate that looks at the whole mini-batch (epsilon) must be tested on batches of the size it was
     trained on.
     """
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Device = "auto"
     threads: int = 1
     """Fixed, because sums over more threads round differently.
 

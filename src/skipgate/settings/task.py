@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from skipgate.reader import Chosen, nearest, words_in
 from skipgate.settings.measures import Measure
@@ -27,6 +27,10 @@ class TaskSettings(Chosen):
     sha256: str
     """Of the decoded arrays."""
 
+    def small(self) -> Self:
+        """The same with inputs that a twin can bear."""
+        return self
+
     @property
     @abstractmethod
     def outputs(self) -> int:
@@ -48,6 +52,10 @@ class Source:
     """Raw files with their SHA-256."""
     package: str = ""
     """Where the npm registry has them."""
+    pypi: dict[str, str] = field(default_factory=dict)
+    """Packages of PyPI that hold them, a source package with its SHA-256, a wheel without."""
+    images: int = 0
+    """How many are taken from the user's folder, by their names; 0 means all."""
 
     def __post_init__(self) -> None:
         if self.kind not in words_in(SOURCES):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from skipgate.data.examples import Split
 from skipgate.data.images import Images, load, scaled
-from skipgate.settings import Classify, Recipe
+from skipgate.settings import Classify, Handling
 from skipgate.tasks.task import Tally, Task
 
 
@@ -38,10 +38,10 @@ class Classification(Task):
         """Its settings, by their own name."""
         return cast(Classify, self.settings)
 
-    def load(self, folder: Path, recipe: Recipe, device: torch.device) -> Split:
+    def load(self, folder: Path, recipe: Handling, device: torch.device) -> Split:
         return load(folder, self.content.top, recipe.pixels, device)
 
-    def made_up(self, count: int, recipe: Recipe, generator: torch.Generator) -> Split:
+    def made_up(self, count: int, recipe: Handling, generator: torch.Generator) -> Split:
         """Random bytes as images, scaled as real ones are."""
         content = self.content
         shape = (count, *content.shape)
@@ -55,6 +55,9 @@ class Classification(Task):
         """Cross entropy: logits (replica, batch, class) and labels (replica, batch)."""
         each = F.cross_entropy(output.flatten(0, 1), target.flatten(), reduction="none")
         return each.view(target.shape).mean(1)
+
+    def outcomes(self, output: Tensor, target: Tensor) -> Tensor:
+        return 100.0 * (output.argmax(-1) != target).double()
 
     def tally(self, replicas: int, device: torch.device) -> Tally:
         return Mistakes(self, replicas, device)

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from skipgate.data.examples import Split
-from skipgate.settings import Recipe, TaskSettings
+from skipgate.files import Problem
+from skipgate.settings import Handling, TaskSettings
 
 
 class Tally(ABC):
@@ -40,16 +41,20 @@ class Task(ABC):
         self.settings = settings
 
     @abstractmethod
-    def load(self, folder: Path, recipe: Recipe, device: torch.device) -> Split:
+    def load(self, folder: Path, recipe: Handling, device: torch.device) -> Split:
         """The fetched examples, as a recipe wants them."""
 
     @abstractmethod
-    def made_up(self, count: int, recipe: Recipe, generator: torch.Generator) -> Split:
+    def made_up(self, count: int, recipe: Handling, generator: torch.Generator) -> Split:
         """`count` random examples in float64, for the twin."""
 
     @abstractmethod
     def losses(self, output: Tensor, target: Tensor) -> Tensor:
         """The loss of each replica: (replica, batch, ...) to (replica,)."""
+
+    def outcomes(self, output: Tensor, target: Tensor) -> Tensor:  # noqa: ARG002
+        """What each example brings to the measure, which is their mean: (replica, batch)."""
+        raise Problem(f"{self.settings.measure.label} is no mean over examples: set resamples: 0")
 
     @abstractmethod
     def tally(self, replicas: int, device: torch.device) -> Tally:

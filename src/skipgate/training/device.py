@@ -8,7 +8,7 @@ import torch
 from torch.utils import deterministic
 
 from skipgate.files import Problem
-from skipgate.settings import Recipe
+from skipgate.settings import Handling
 
 TRIM_THRESHOLD = -1
 MMAP_THRESHOLD = -3
@@ -22,7 +22,7 @@ itself.
 """
 
 
-def prepare(recipe: Recipe) -> torch.device:
+def prepare(recipe: Handling) -> torch.device:
     """Choose the device, fix the number of threads and switch to deterministic kernels."""
     if recipe.device == "cuda" and not torch.cuda.is_available():
         raise Problem("the recipe asks for device cuda and there is none; set device: auto or cpu")

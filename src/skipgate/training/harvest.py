@@ -78,6 +78,15 @@ def write(harvest: Harvest) -> None:
     write_json(paths.result_file(spec.study, spec.net, "run"), run)
 
 
+def write_absent(spec: Spec, why: str) -> None:
+    """The three files of the stage for a net that is not to be had."""
+    name = {"net": spec.net, "digest": spec.digest}
+    write_atomically(paths.model_file(spec.study, spec.net), models.pack(spec.digest, {}))
+    result = {**name, "seeds": [], "absent": why}
+    write_json(paths.result_file(spec.study, spec.net, "train"), result)
+    write_json(paths.result_file(spec.study, spec.net, "run"), {**name, "runs": []})
+
+
 def _from_vault(harvest: Harvest, vault: Vault, seed: int) -> None:
     entry = vault.find(key_of(harvest.spec, seed))
     if entry is not None:
@@ -107,7 +116,7 @@ def _from_files(harvest: Harvest, vault: Vault) -> None:
     if not _can_be_trusted(files):
         return
     result, run = (read_json(file, f"restore it with: git checkout -- {file}") for file in files)
-    if not result["digest"] == run["digest"] == spec.digest:
+    if not result["digest"] == run["digest"] == spec.digest or not result["seeds"]:
         return
     harvest.results.update(split("train", result))
     for record in runs_of(run, result["seeds"]):

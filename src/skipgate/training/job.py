@@ -61,11 +61,12 @@ def train(
     """Train seeds side by side; returns weights, result and provenance of each as files."""
     settings = spec.settings
     device = prepare(settings.recipe)
-    split = task_of(settings.data).load(data, settings.recipe, device)
-    split = Split(split.train.first(settings.recipe.images), split.test)
-    if len(split.train) % settings.recipe.batch == 1:
+    recipe = settings.training
+    split = task_of(settings.data).load(data, recipe, device)
+    split = Split(split.train.first(recipe.images), split.test)
+    if len(split.train) % recipe.batch == 1:
         raise Problem(
-            f"a batch of {settings.recipe.batch} leaves a last one of a single example, which has "
+            f"a batch of {recipe.batch} leaves a last one of a single example, which has "
             "no variance; choose another"
         )
     state = begin(settings, seeds, device)

@@ -46,7 +46,7 @@ class State:
     @property
     def moment(self) -> Moment:
         """Where the training stands, for its schedule."""
-        return Moment(self.epoch, self.settings.recipe.epochs, self.step, self.history)
+        return Moment(self.epoch, self.settings.training.epochs, self.step, self.history)
 
 
 def begin(
@@ -60,7 +60,7 @@ def begin(
     network = build_for(settings, len(seeds))
     initialise(network, settings.body.init, streams(seeds, "init"))
     network.to(device, dtype)
-    stepper = optimiser(network, settings.recipe.optimiser, settings.recipe.decay)
+    stepper = optimiser(network, settings.training.optimiser, settings.training.decay)
     names = ("train_loss", settings.data.measure.key, "test_loss")
     history: History = {name: [] for name in names}
     return State(settings, tuple(seeds), task, network, stepper, history)
@@ -90,7 +90,7 @@ def train_batches(state: State, split: Split, most: int | None = None) -> Tensor
 
     Gives the mean training loss of each seed.
     """
-    recipe = state.settings.recipe
+    recipe = state.settings.training
     network = state.network
     draw: Streams = partial(streams, state.seeds, epoch=state.epoch)
     parts = network.drawing
@@ -117,7 +117,7 @@ def train_batches(state: State, split: Split, most: int | None = None) -> Tensor
 
 
 def _set_rate(state: State) -> None:
-    recipe = state.settings.recipe
+    recipe = state.settings.training
     rate = recipe.schedule.rate(recipe.optimiser.rate, state.moment)
     for group in state.optimiser.param_groups:
         group["lr"] = rate
@@ -136,7 +136,7 @@ def fit(state: State, split: Split, checkpoint: Path, watch: Callable[[History],
     if saved is not None:
         _restore(state, saved)
         watch(state.history)
-    while not state.settings.recipe.schedule.is_over(state.moment):
+    while not state.settings.training.schedule.is_over(state.moment):
         start = time.monotonic()
         run_epoch(state, split, state.epoch)
         state.seconds += time.monotonic() - start

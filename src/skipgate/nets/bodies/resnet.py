@@ -39,7 +39,7 @@ def _block(body: Resnet, plan: Plan, index: int, width: int) -> tuple[Block, int
     first = Conv(plan.replicas, width, wide, 3, stride)
     affines = [first, Conv(plan.replicas, wide, wide, 3)]
     gate_map = functools.partial(Conv, plan.replicas, width, wide, 3, stride, bias=True)
-    s = shortcut(body.shortcut, first)
+    s = shortcut(body.shortcut, Conv(plan.replicas, width, wide, 1, stride), body.norm)
     site = Site(stage, index, keeps_shape=isinstance(s, nn.Identity))
     paths = block_paths(body, affines, s, activated=index == 0 and site.keeps_shape)
     return Block(site, paths, plan.gates(index, body.blocks * body.stages, gate_map)), wide

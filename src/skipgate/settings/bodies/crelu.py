@@ -32,5 +32,9 @@ class Crelu(Body):
     def size(self) -> str:
         return f"CReLU, d = {self.depth}"
 
+    @property
+    def count(self) -> int:
+        return self.depth // self.layers
+
     def shallow(self) -> Self:
         return replace(self, depth=min(self.depth, 2 * self.layers))

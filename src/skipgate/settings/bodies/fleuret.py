@@ -24,5 +24,9 @@ class Fleuret(Body):
     def size(self) -> str:
         return f"fleuret, n = {self.blocks}"
 
+    @property
+    def count(self) -> int:
+        return self.blocks
+
     def shallow(self) -> Self:
         return replace(self, blocks=min(self.blocks, 2))

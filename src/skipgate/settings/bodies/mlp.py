@@ -29,5 +29,9 @@ class Mlp(Body):
     def size(self) -> str:
         return f"d = {self.depth}"
 
+    @property
+    def count(self) -> int:
+        return self.depth // self.layers
+
     def shallow(self) -> Self:
         return replace(self, depth=min(self.depth, 2 * self.layers))

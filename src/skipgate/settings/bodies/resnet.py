@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 from skipgate.reader import positive
-from skipgate.settings.body import Body, Init, Norm
+from skipgate.settings.body import Body, Init, Norm, Shortcut
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Resnet(Body):
     stages: int = 3
     order: Literal["post", "pre"] = "pre"
     addition: Literal["after", "before"] = "before"
-    shortcut: Literal["pad", "pool", "project"] = "pad"
+    shortcut: Shortcut = "pad"
     init: Init = "he-normal-out"
     norm: Norm = field(default_factory=Norm)
 
@@ -33,6 +33,10 @@ class Resnet(Body):
     @property
     def size(self) -> str:
         return f"resnet, n = {self.blocks}"
+
+    @property
+    def count(self) -> int:
+        return self.blocks * self.stages
 
     def shallow(self) -> Self:
         return replace(self, blocks=min(self.blocks, 2))

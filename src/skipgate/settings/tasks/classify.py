@@ -1,11 +1,13 @@
 """Labelled images."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 from skipgate.reader import positive
 from skipgate.settings.measures import Measure, error_rate
 from skipgate.settings.task import TaskSettings
+
+TWIN_SIDE = 32
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,11 @@ class Classify(TaskSettings):
 
     def __post_init__(self) -> None:
         positive(classes=self.classes, top=self.top)
+
+    def small(self) -> Self:
+        channels, *sides = self.shape
+        height, width = (min(side, TWIN_SIDE) for side in sides)
+        return replace(self, shape=(channels, height, width))
 
     @property
     def outputs(self) -> int:

@@ -1,0 +1,1 @@
+"""Weights that somebody else has trained, read as data: nothing of a file is ever executed."""
