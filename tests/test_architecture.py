@@ -31,6 +31,7 @@ LAYERS = (
     *WITHOUT_TORCH,
     "streams",
     "nets",
+    "foreign",
     "data",
     "tasks",
     "evaluation",

@@ -102,7 +102,7 @@ def fingerprint(network: Network) -> str:
     parts = (
         part
         for tensor in state(network).values()
-        for part in (str(tuple(tensor.shape)).encode(), tensor.float().numpy().tobytes())
+        for part in (str(tuple(tensor.shape)).encode(), tensor.detach().float().numpy().tobytes())
     )
     return sha256(*parts)
 

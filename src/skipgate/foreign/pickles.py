@@ -76,11 +76,16 @@ class _Inert(pickle.Unpickler):
         full = f"{module}.{name}"
         return self._stubs.setdefault(full, _Uncallable(full, (Stub,), {}))
 
-    def persistent_load(self, pid: Any) -> Tensor:
+    def persistent_load(self, pid: Any) -> Any:
+        if pid[0] == "module":  # a class, which older files keep with its source
+            return pid[1]
         kind, dtype, key, _, count = pid[:5]
         if kind != "storage" or not isinstance(dtype, torch.dtype):
             raise Problem(f"it names a storage of an unknown kind, {kind}")
-        return _numbers(self._storages(str(key)), dtype, int(count))
+        return self._storage(str(key), dtype, int(count))
+
+    def _storage(self, key: str, dtype: torch.dtype, count: int) -> Tensor:
+        return _numbers(self._storages(key), dtype, count)
 
 
 def load(content: bytes, calls: Calls | None = None, *, encoding: str = "ASCII") -> Any:
@@ -135,10 +140,9 @@ class _Sizes(_Inert):
         super().__init__(file, calls, _no_storage, "utf-8")
         self._sizes = sizes
 
-    def persistent_load(self, pid: Any) -> Tensor:
-        _, dtype, key, _, count = pid[:5]
-        self._sizes[str(key)] = dtype.itemsize * int(count)
-        return torch.zeros(int(count), dtype=dtype, device="meta")
+    def _storage(self, key: str, dtype: torch.dtype, count: int) -> Tensor:
+        self._sizes[key] = dtype.itemsize * count
+        return torch.zeros(count, dtype=dtype, device="meta")
 
 
 def _no_storage(key: str) -> bytes:

@@ -5,6 +5,10 @@ same seed gives two nets the same order of examples, so margins are differences 
 claim *holds* when every part's mean is above 0 at the 5% level (an intersection-union test, which
 needs no correction); it *fails* when some part's mean is below 0 at 5% divided by the number of
 parts; otherwise it is *undecided*.
+
+Of a network that somebody else has trained there is one draw. Its margins are of images drawn again
+and again: their spread is the standard error itself, and the margin of the images as they are is
+the effect.
 """
 
 import functools
@@ -36,17 +40,26 @@ class Part:
     unit: str = ""
     stated: float | None = None
     """The margin that the source's own numbers give."""
+    effect: float | None = None
+    """The margin of the images as they are, where margins are those of resamples."""
 
     @property
     def mean(self) -> float:
         """The effect."""
-        return float(np.mean(self.margins))
+        return float(np.mean(self.margins)) if self.effect is None else self.effect
+
+    @property
+    def is_resampled(self) -> bool:
+        """Whether its margins are those of images drawn again, and not of seeds."""
+        return self.effect is not None
 
     def bound(self, level: float) -> float:
         """How far the mean reaches to either side at a one-sided level."""
         count = len(self.margins)
         if count < 2:
             return math.inf
+        if self.is_resampled:
+            return float(stats.norm.isf(level)) * self._error
         return float(stats.t.isf(level, count - 1)) * self._error
 
     def power(self, effect: float) -> float:
@@ -56,17 +69,24 @@ class Part:
             return 0.0
         if not self._error:
             return float(effect > 0)
+        if self.is_resampled:
+            return float(stats.norm.sf(stats.norm.isf(LEVEL) - effect / self._error))
         return _power(count, effect / self._error)
 
     @property
     def visible(self) -> float:
         """The smallest effect that would have been seen four times out of five."""
         count = len(self.margins)
-        return math.inf if count < 2 else _visible(count) * self._error
+        if count < 2:
+            return math.inf
+        if self.is_resampled:
+            return float(stats.norm.isf(LEVEL) + stats.norm.ppf(SEEN)) * self._error
+        return _visible(count) * self._error
 
     def __str__(self) -> str:
         half = self.bound(LEVEL)
-        size = abs(self.mean) / self._deviation if self._deviation else None
+        told = self._deviation and not self.is_resampled
+        size = abs(self.mean) / self._deviation if told else None
         effect = "" if size is None else f", effect size {size:.1f}"
         return f"{self.name}: {self.mean:+.3g} ± {half:.2g} {self.unit}".rstrip() + effect
 
@@ -76,7 +96,7 @@ class Part:
 
     @property
     def _error(self) -> float:
-        return self._deviation / math.sqrt(len(self.margins))
+        return self._deviation / (1 if self.is_resampled else math.sqrt(len(self.margins)))
 
 
 def _power(count: int, errors: float) -> float:

@@ -25,6 +25,8 @@ LEVEL = 0.01
 EXACT = 1e-4
 """What is rounded away: a quantity that never varied may not vary by more, of its size or of 1."""
 
+LEEWAY = 0.05
+"""By how much a score of a net that somebody else has trained may move: one image of 2,000."""
 TOGETHER = "all nets"
 """The name under which what all nets do together is watched."""
 
@@ -102,6 +104,9 @@ class Band:
         """The interval for a draw whose variance is `share` of a seed's."""
         count = len(self.known)
         centre = self.known.mean()
+        if count == 1:
+            far = max(self.resolution, EXACT * max(1.0, abs(self.centre)))
+            return float(centre - far), float(centre + far)
         least = max(self.resolution, EXACT * max(1.0, abs(self.centre))) / math.sqrt(count)
         least = least / max(self.centre, self.resolution) if self.logarithmic else least
         spread = max(float(np.std(self.known, ddof=1)), least)
@@ -153,7 +158,7 @@ def bands(study: StudyResults, nets: Sequence[str] = ()) -> dict[str, dict[str, 
     """
     frozen = load(study)
     kept = {
-        net: {name: v for name, v in values.items() if sum(x is not None for x in v) > 1}
+        net: {name: v for name, v in values.items() if _is_enough(study, net, v)}
         for net, values in {**frozen, TOGETHER: _together(study, frozen, frozen)}.items()
     }
     # Also when a few nets are asked for: the band of a quantity is the same in every check.
@@ -163,6 +168,16 @@ def bands(study: StudyResults, nets: Sequence[str] = ()) -> dict[str, dict[str, 
         for net, values in kept.items()
         if values and (not nets or net in nets)
     }
+
+
+def _is_enough(study: StudyResults, net: str, values: PerSeed) -> bool:
+    """Whether there is a band: from two numbers on, or from the one of a net that is not drawn."""
+    known = sum(value is not None for value in values)
+    return known > 1 or (known == 1 and _is_given(study, net))
+
+
+def _is_given(study: StudyResults, net: str) -> bool:
+    return net in study.specs and bool(study.specs[net].settings.start)
 
 
 def _together(study: StudyResults, frozen: Frozen, numbers: Frozen) -> dict[str, PerSeed]:
@@ -177,7 +192,9 @@ def _together(study: StudyResults, frozen: Frozen, numbers: Frozen) -> dict[str,
     nets = [
         net
         for net, values in frozen.items()
-        if len(values[key]) == most and all(_learnt(study.measure, v) for v in values[key])
+        if len(values[key]) == most
+        and "train_loss" in values
+        and all(_learnt(study.measure, v) for v in values[key])
     ]
     rows = {name: [numbers[net][name] for net in nets] for name in (key, "train_loss")}
     return {
@@ -205,6 +222,10 @@ def _band(study: StudyResults, net: str, name: str, values: PerSeed, tests: int)
     steps |= dict.fromkeys(SCORES, steps[study.measure.key])
     step = {**steps, "closed": 1.0 if varies else EXACT}.get(name, EXACT)
     positive = name == "train_loss" or (is_score and study.measure.bounds[0] >= 0)
+    if _is_given(study, net):
+        # Nothing is drawn: another machine rounds otherwise, and may see an image or two so too.
+        leeway = max(step, LEEWAY) if is_score else step
+        return Band(values, leeway, logarithmic=False, seeds=1, tests=tests)
     highest = study.measure.bounds[1] if is_score else math.inf
     seeds = max((s.seeds for s in ([spec] if spec else study.specs.values())), default=1)
     return Band(values, step, positive, seeds, tests, highest)

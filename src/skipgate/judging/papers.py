@@ -136,6 +136,10 @@ class Claim:
     """What it takes to decide the claim, where this project does not have it yet."""
     deviation: str = ""
     """What the networks that decide it here have instead of the source's."""
+    judged_on: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By study, the nets that decide it, where others are shown beside them; stated in advance."""
+    deviation_in: dict[str, str] = field(default_factory=dict)
+    """The deviation in a study whose networks are others than elsewhere."""
     by_construction: str = ""
     """Why it could not be otherwise: it is then no finding that it holds."""
 
@@ -158,6 +162,7 @@ def load(params: Params, folder: Path = paths.PAPERS) -> dict[str, Paper]:
         paper: Paper = read(Paper, read_yaml(file), file.stem)
         for name, table in paper.tables.items():
             _check_table(params, paper, f"{file}: {name}", table)
+        _check_claims(params, str(file), paper)
         for other in found.values():
             for claim in paper.claims.keys() & other.claims.keys():
                 raise Problem(
@@ -165,6 +170,16 @@ def load(params: Params, folder: Path = paths.PAPERS) -> dict[str, Paper]:
                 )
         found[file.stem] = paper
     return found
+
+
+def _check_claims(params: Params, where: str, paper: Paper) -> None:
+    """What a claim names exists."""
+    for name, claim in paper.claims.items():
+        for study, nets in claim.judged_on.items():
+            known = params.nets_of(study)
+            for net in nets:
+                if net not in known:
+                    raise Problem(f"{where}: {name}: {study} has no net '{net}'")
 
 
 def _check_table(params: Params, paper: Paper, where: str, table: Table) -> None:

@@ -35,7 +35,8 @@ def watched(result: Result) -> dict[str, PerSeed]:
     found: dict[str, PerSeed] = {}
     if result.has("train"):
         found[result.measure.key] = result.score()
-        found["train_loss"] = result.last("train_loss")
+        if not result.is_given:
+            found["train_loss"] = result.last("train_loss")
     for kind, quantities in PROBED.items():
         if result.has(kind):
             found |= {name: _listed(values) for name, values in quantities(result)}

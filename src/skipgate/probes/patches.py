@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from skipgate.evaluation import evaluating
+from skipgate.files import Problem
 from skipgate.nets.block import Block
 from skipgate.probes.subject import Subject
 from skipgate.settings import Patches, Probes
@@ -67,6 +68,11 @@ def _peaks(subject: Subject, places: Sequence[int]) -> list[Peaks]:
     def visit(place: int, block: Block, h: Tensor) -> Tensor:
         y: Tensor = block(h)
         if place in found:
+            if y.ndim < 5:
+                raise Problem(
+                    "units of a dense network have no place in an image; leave patches out of "
+                    "the kinds of its probes"
+                )
             value, where = y[0].flatten(2).max(2)
             found[place].append((value, where, y.shape[-1]))
         return y

@@ -11,6 +11,9 @@ from skipgate.nets.surgery import bypass
 from skipgate.probes.subject import Subject
 from skipgate.settings import Probes
 
+LEAST = 1e-12
+"""For a shortcut that gives nothing but zeros."""
+
 
 @torch.no_grad()
 def probe(subject: Subject, _: Probes) -> dict[str, Any]:
@@ -25,7 +28,7 @@ def probe(subject: Subject, _: Probes) -> dict[str, Any]:
         y: Tensor = block(h)
         skip = bypass(block, h)
         added = (y - skip).flatten(2).norm(dim=2)
-        found[place].append(added / skip.flatten(2).norm(dim=2))
+        found[place].append(added / skip.flatten(2).norm(dim=2).clamp(min=LEAST))
         return y
 
     with evaluating(network):

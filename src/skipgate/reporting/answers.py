@@ -22,6 +22,19 @@ ABOUT = (
     "in *italics* are shown beside the test and decide nothing."
 )
 
+ABOUT_IMAGES = (
+    "Each sentence is quoted and tested. **One network is one draw, and nothing here says what "
+    "another training would have given: what is uncertain is which images it was tested on.** "
+    "These are drawn again and again, with replacement (Efron's bootstrap), by the same draws for "
+    "all networks that share them, and the spread of a margin over these resamples is its "
+    "standard error. A sentence **holds** when every part of the test is above 0 at the 5% level, "
+    "**fails** when some part is below 0 at 5% over the number of parts, and is **undecided** "
+    "otherwise. A margin is that of the images as they are, with its 90% interval; beside it "
+    "stands the smallest one that would have been seen four times out of five. Which nets decide "
+    "a sentence was stated before they were probed; rows in *italics* are shown beside the test "
+    "and decide nothing."
+)
+
 
 def section(judgement: Judgement) -> str:
     """All claims of a study: a table of answers, then the blocks."""
@@ -32,7 +45,9 @@ def section(judgement: Judgement) -> str:
         for c in judgement.claims
     ]
     blocks = [block(judged, judgement.study) for judged in judgement.claims]
-    return "\n\n".join([ABOUT, markdown(rows), *blocks])
+    parts = [part for judged in judgement.claims for part in judged.outcome.parts]
+    about = ABOUT_IMAGES if any(part.is_resampled for part in parts) else ABOUT
+    return "\n\n".join([about, markdown(rows), *blocks])
 
 
 def block(judged: JudgedClaim, study: str) -> str:
@@ -41,12 +56,13 @@ def block(judged: JudgedClaim, study: str) -> str:
     outcome = judged.outcome
     why = f" ({claim.by_construction})" if outcome.answer == "by construction" else ""
     nets = ", ".join(f"`{net}`" for net in outcome.nets)
+    deviation = claim.deviation_in.get(study, claim.deviation)
     parts = [
         f"### {judged.name}: {outcome.answer}",
         f"> {claim.quote}",
         f"{judged.paper}, {claim.where.rstrip('.')}.{_elsewhere(claim, study)}",
         f"**Test:** {outcome.test}" if outcome.test else "",
-        f"**Not as in the source:** {claim.deviation}." if claim.deviation else "",
+        f"**Not as in the source:** {deviation}." if deviation else "",
         f"**Answer:** {outcome.answer}{why}. {_power(outcome)}".rstrip(),
         margins(outcome) if outcome.parts else f"{outcome.reason}.".capitalize(),
         f"Nets: {nets}." if nets else "",
@@ -56,7 +72,7 @@ def block(judged: JudgedClaim, study: str) -> str:
 
 def _elsewhere(claim: Claim, study: str) -> str:
     """A sentence on data, where the source speaks of others than the study has."""
-    same = not claim.of or claim.of.lower() == study
+    same = not claim.of or claim.of.lower() == study or study in claim.judged_on
     return "" if same else f" **Stated of {claim.of}; judged here on `{study}`.**"
 
 
@@ -97,7 +113,7 @@ def _row(part: Part, name: str, stated: bool) -> dict[str, object]:
     row: dict[str, object] = {
         "part": name,
         "margin": f"{part.mean:+.3g} {half}{part.unit}".rstrip() if part.margins else "-",
-        "draws": len(part.margins),
+        "draws": f"{len(part.margins)} of images" if part.is_resampled else len(part.margins),
     }
     if stated:
         row["by the source"] = "-" if part.stated is None else f"{part.stated:+.3g}"

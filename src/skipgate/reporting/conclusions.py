@@ -10,6 +10,7 @@ from skipgate.judging.evidence import ANSWERS
 from skipgate.judging.judgement import JudgedTable, Judgement, better_rule
 from skipgate.judging.statistics import difference, estimate
 from skipgate.params import Params
+from skipgate.reporting.tables import over_images_text
 from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults, Waiting
 from skipgate.settings import MEAN_GATE
@@ -29,7 +30,7 @@ def conclusions(params: Params, study: StudyResults, judgement: Judgement) -> li
     found = [_decided(params, judgement)]
     for judged in judgement.tables:
         found += _distances(judged) if judged.table.metric != MEAN_GATE.name else _levels(judged)
-    for sentence in (_failed, _gain, _gates, _shut, _pruned, _lesions):
+    for sentence in (_given, _failed, _gain, _gates, _shut, _estimates, _pruned, _lesions):
         found.append(_said(sentence, study))
     return [text for text in (*found, told_answers(judgement)) if text]
 
@@ -84,6 +85,44 @@ def _levels(judged: JudgedTable) -> Iterator[str]:
             f"{judged.table.title}: ours is lower than the paper's in {lower} of {len(gaps)}, and "
             f"{sizes[0]:.2f} to {sizes[-1]:.2f} away from it."
         )
+
+
+def _given(study: StudyResults) -> str:
+    """What networks of others score, and on how much."""
+    if not study.is_given:
+        return ""
+    told = [
+        f"`{net}` {score:.2f}{over_images_text(result)} on {result.spec.settings.data.test:,}"
+        for net, result in study.having("train").items()
+        for score in result.score()
+        if score is not None
+    ]
+    if not told:
+        return ""
+    return (
+        f"Each network is one draw: intervals are over images. {study.measure.label.capitalize()} "
+        f"in {study.measure.unit}: {', '.join(told)}."
+    )
+
+
+def _estimates(study: StudyResults) -> str:
+    """How far from their stage's last block the blocks of given networks are."""
+    if not study.is_given:
+        return ""
+    told = []
+    for net, result in study.having("estimation").items():
+        part = result.part("estimation")
+        shares = np.array(part["mean"], dtype=float) / np.array(part["size"], dtype=float)
+        stages = np.array(part["stage"])
+        # The last block of a stage is what the others are set against.
+        means = [shares[stages == stage][:-1].mean() for stage in np.unique(stages)]
+        told.append(f"`{net}` {', '.join(f'{mean:+.2f}' for mean in means)}")
+    if not told:
+        return ""
+    return (
+        "Mean estimation error by stage, a block's output less its stage's last, in spreads of the "
+        f"latter (below 0 it underestimates): {'; '.join(told)}."
+    )
 
 
 def _failed(study: StudyResults) -> str:

@@ -135,6 +135,10 @@ def _estimation(panel: Axes, result: Result, colour: str) -> None:
     panel.plot(places, summary(mean)[0], ":", color=colour, linewidth=1.5)
 
 
+def _response(panel: Axes, result: Result, colour: str) -> None:
+    _by_block(panel, result.part("response")["ratio"], colour)
+
+
 def _shuffle(panel: Axes, result: Result, colour: str) -> None:
     part = result.part("shuffle")
     points(panel, part["tau"], part["errors"], colour)
@@ -147,6 +151,10 @@ def _shuffle(panel: Axes, result: Result, colour: str) -> None:
                 color=colour,
                 markersize=5,
             )
+
+
+def _was_trained(result: Result) -> bool:
+    return not result.is_given
 
 
 def _has_gates(result: Result) -> bool:
@@ -168,6 +176,10 @@ def _can_be_pruned(result: Result) -> bool:
 def _has_other_rules(result: Result) -> bool:
     part = result.part("prune")
     return _can_be_pruned(result) and (part["greedy"] or part["response"]) is not None
+
+
+def _has_responses(result: Result) -> bool:
+    return _has_shortcuts(result) and len(result.part("response")["ratio"]) > 1
 
 
 def _has_estimates(result: Result) -> bool:
@@ -218,6 +230,7 @@ def drawings(measure: Measure) -> dict[str, Drawing]:
         **_of_blocks(measure),
         **_of_pruning(measure),
         **_of_estimates(),
+        **_of_responses(),
         **_of_shuffles_and_paths(measure),
     }
 
@@ -231,6 +244,7 @@ def _of_training(measure: Measure) -> dict[str, Drawing]:
             "training loss",
             f"Training loss by epoch ({BAND}).",
             ("train",),
+            _was_trained,
             scale=logarithmic,
         ),
         measure.name: Drawing(
@@ -241,6 +255,7 @@ def _of_training(measure: Measure) -> dict[str, Drawing]:
             "panel's axis is that of the second half of training; where a curve begins may lie "
             f"beyond it.{_failed(measure)}",
             ("train",),
+            _was_trained,
             scale=second_half,
             of_learnt=True,
         ),
@@ -336,6 +351,21 @@ def _of_estimates() -> dict[str, Drawing]:
             "that have failed to train.",
             ("train", "estimation"),
             _has_estimates,
+        ),
+    }
+
+
+def _of_responses() -> dict[str, Drawing]:
+    return {
+        "response": Drawing(
+            _response,
+            "block",
+            "added over shortcut",
+            "How much a block adds: the norm of what it adds to its shortcut, over that of the "
+            f"shortcut's output, mean over test examples ({BAND}).",
+            ("response",),
+            _has_responses,
+            scale=logarithmic,
         ),
     }
 

@@ -30,11 +30,13 @@ LEGEND = 0.25
 """Inches of a row of panels, and of a row of the legend under them."""
 MOST_LINES = 6
 MOST_COLUMNS = 3
+ONE_DRAW = "Of each network there is one: no bands."
 
 
 def captions(study: StudyResults) -> dict[str, str]:
     """What the figures show, by file name."""
-    return {f"{name}.png": drawing.caption for name, drawing in _shown(study).items()}
+    single = f" {ONE_DRAW}" if study.is_given else ""
+    return {f"{name}.png": drawing.caption + single for name, drawing in _shown(study).items()}
 
 
 def draw_all(study: StudyResults, folder: Path) -> None:

@@ -20,19 +20,24 @@ ABOUT_NETS = (
     "{measure} at the last epoch and at the best on the test set, as mean and 95% interval over "
     "seeds; each leads to its file. Where an interval would go beyond what is possible, the seeds."
 )
+ABOUT_GIVEN = (
+    "{measure} with its 95% interval over images, by the bootstrap. A net that is not at hand "
+    "could not be obtained when it was tried; `make again NET=...` tries again."
+)
 ABOUT_GATES_OPEN = (
     "T averaged over examples, units and blocks (of a gated network max(0, k)), and how many "
     "blocks are shut for every test example, mean over seeds."
 )
 ABOUT_ABLATIONS = "Differences, paired by seed, with their 95% intervals."
 ABOUT_LESIONS = (
-    "{measure}, mean over seeds: without one block, and after shuffles, which make one swap to as "
+    "{measure}, {over}: without one block, and after shuffles, which make one swap to as "
     "many as there are blocks, or reverse each stage."
 )
 ABOUT_PRUNING = (
-    "{measure}, mean over seeds and random orders. Greedy pruning goes by the same on training "
+    "{measure}, {over} and random orders. Greedy pruning goes by the same on training "
     "examples; none was held back from training, as the papers train on all of them."
 )
+ABOUT_GIVEN_PRUNING = "{measure}, {over} and random orders; nothing is chosen by training examples."
 ABOUT_SPEED = (
     "One example and one seed after removing the blocks with the smallest gates, or responses "
     "where all gates are equal: the papers' faster predictions. Times are the probing machine's, "
@@ -40,7 +45,7 @@ ABOUT_SPEED = (
     "blocks here, chosen by the mean over seeds; above each loses its own."
 )
 ABOUT_PATHS = (
-    "{measure}, mean over seeds and random draws of places, after blocks became their shortcuts "
+    "{measure}, {over} and random draws of places, after blocks became their shortcuts "
     "(*blocks* lost), and after blocks lost theirs (*shortcuts* lost). Each loss halves the number "
     "of paths, so equal shares of paths would cost the same if only their number counted."
 )
@@ -65,7 +70,7 @@ def study_page(params: Params, study: StudyResults, judgement: Judgement) -> str
         _titled("Beside the papers", papers),
         _titled("The papers' figures", _pictures(study, of_papers)),
         _titled("Claims", answers.section(judgement)),
-        _titled("Nets", tables.nets(study), ABOUT_NETS.format(measure=_measure(study))),
+        _nets(study),
         _titled("Gates", tables.gates(study), ABOUT_GATES_OPEN),
         _titled("Choices changed one at a time", tables.ablations(study), ABOUT_ABLATIONS),
         *_probes(params, study),
@@ -73,6 +78,12 @@ def study_page(params: Params, study: StudyResults, judgement: Judgement) -> str
         _titled("Where the numbers come from", _origins(study)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _nets(study: StudyResults) -> str:
+    about = ABOUT_GIVEN if study.is_given else ABOUT_NETS
+    table = tables.given(study) if study.is_given else tables.nets(study)
+    return _titled("Nets", table, about.format(measure=_measure(study)))
 
 
 def _measure(study: StudyResults) -> str:
@@ -93,19 +104,27 @@ def _titled(title: str, text: str, about: str = "") -> str:
 
 def _about(params: Params, study: StudyResults) -> list[str]:
     settings = params.studies[study.name]
-    return [
-        settings.about,
-        f"Cost: {settings.cost}. Command: `dvc repro report@{study.name}`. Numbers are read at the "
-        f"{settings.rule} epoch, as mean and 95% interval over seeds; each leads to the file it "
-        "comes from.",
-    ]
+    read = (
+        f"Numbers are read at the {settings.rule} epoch, as mean and 95% interval over seeds; each "
+        "leads to the file it comes from."
+    )
+    if study.is_given:
+        read = (
+            "Each network is one draw, and intervals are over images; each number leads to the "
+            "file it comes from."
+        )
+    command = f"Cost: {settings.cost}. Command: `dvc repro report@{study.name}`."
+    return [settings.about, f"{command} {read}"]
 
 
 def _probes(params: Params, study: StudyResults) -> list[str]:
-    measure = _measure(study)
-    lesions = ABOUT_LESIONS.format(measure=measure) + _fewer(params, study)
-    pruning = ABOUT_PRUNING.format(measure=measure)
-    paths_lost = ABOUT_PATHS.format(measure=measure)
+    words = {
+        "measure": _measure(study),
+        "over": "mean over images" if study.is_given else "mean over seeds",
+    }
+    lesions = ABOUT_LESIONS.format(**words) + _fewer(params, study)
+    pruning = (ABOUT_GIVEN_PRUNING if study.is_given else ABOUT_PRUNING).format(**words)
+    paths_lost = ABOUT_PATHS.format(**words)
     gates = probe_tables.sample_gates(study)
     return [
         _titled("Lesions and shuffles", probe_tables.lesions(study), lesions),
@@ -131,11 +150,12 @@ def _pictures(study: StudyResults, captions: Mapping[str, str]) -> str:
 
 def _fewer(params: Params, study: StudyResults) -> str:
     """Which nets are not probed on all test examples."""
-    counts = {net: params.probes[params.nets[net].probes].images for net in study.results}
+    probes = {net: params.probes[params.nets[net].probes] for net in study.results}
     return "".join(
-        f" `{net}` is probed on the first {count:,} test examples."
-        for net, count in counts.items()
-        if count
+        f" `{net}` is probed on the first {settings.images:,} test examples"
+        + (f", but for {', '.join(settings.whole)} on all." if settings.whole else ".")
+        for net, settings in probes.items()
+        if settings.images
     )
 
 

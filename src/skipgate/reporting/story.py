@@ -47,7 +47,8 @@ def _seeds(result: Result) -> str:
     if result.has("train"):
         columns[f"{result.measure.label}, last epoch"] = result.score()
         columns["best epoch"] = result.score("best")
-        columns["training loss"] = result.last("train_loss")
+        if not result.is_given:
+            columns["training loss"] = result.last("train_loss")
     if result.has("gates"):
         columns["mean T"] = result.metric("mean_gate")
     rows: list[dict[str, object]] = [

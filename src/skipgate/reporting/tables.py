@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from skipgate import paths
@@ -9,6 +10,7 @@ from skipgate.judging.judgement import JudgedTable
 from skipgate.judging.statistics import difference, estimate
 from skipgate.judging.verdicts import Verdict
 from skipgate.reader import flat, plain
+from skipgate.results.by_seed import RESAMPLED
 from skipgate.results.names import family, size
 from skipgate.results.store import Result, StudyResults
 from skipgate.settings import MEAN_GATE, Measure
@@ -48,6 +50,40 @@ def nets(study: StudyResults) -> str:
     ]
     table: str = pd.DataFrame(rows).fillna("").to_markdown(index=False, disable_numparse=True)
     return f"{table}\n\n{note}" if (note := lacking(study)) else table
+
+
+def given(study: StudyResults) -> str:
+    """The nets of a study that somebody else has trained, each with its interval over images."""
+    rows: list[dict[str, object]] = []
+    for net, result in study.having("train").items():
+        (score,) = result.score()
+        text = "-" if score is None else f"{score:.2f}{over_images_text(result)}"
+        rows.append(
+            {
+                "net": f"`{net}`",
+                "family": family(result.spec),
+                "size": size(result.spec),
+                "data": result.spec.dataset,
+                "images": f"{result.spec.settings.data.test:,}",
+                study.measure.axis: linked(text, result, "train"),
+            }
+        )
+    left_out = [{"net": f"`{net}`", "family": "not at hand"} for net in study.absent]
+    waiting = [{"net": f"`{net}`", "family": "not run"} for net in study.missing]
+    frame = pd.DataFrame([*rows, *left_out, *waiting]).fillna("")
+    table: str = frame.to_markdown(index=False, disable_numparse=True)
+    why = [f"- `{net}` is not at hand: {reason}." for net, reason in study.absent.items()]
+    notes = "\n".join([*why, *filter(None, [lacking(study)])])
+    return f"{table}\n\n{notes}" if notes else table
+
+
+def over_images_text(result: Result) -> str:
+    """The 95% interval of a single network's score, by percentiles over resampled images."""
+    again = result.part("lesion").get(RESAMPLED, {}).get("whole") if result.has("lesion") else None
+    if not again:
+        return ""
+    low, high = np.percentile(np.array(again, dtype=float), (2.5, 97.5))
+    return f" ({low:.2f} to {high:.2f})"
 
 
 def gates(study: StudyResults) -> str:

@@ -121,6 +121,11 @@ class StudyResults:
     absent: dict[str, str] = field(default_factory=dict)
     """Why the study does without some of its nets."""
 
+    @property
+    def is_given(self) -> bool:
+        """Whether somebody else has trained all its nets: each is one draw."""
+        return bool(self.specs) and all(spec.settings.start for spec in self.specs.values())
+
     def having(self, *kinds: str) -> dict[str, Result]:
         """The nets that have these parts."""
         return {net: result for net, result in self.results.items() if result.has(*kinds)}

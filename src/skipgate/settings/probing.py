@@ -128,7 +128,7 @@ class Probes:
     shuffle: Shuffling = field(default_factory=Shuffling)
     estimation: Estimating = field(default_factory=Estimating)
     paths: PathSampling = field(default_factory=PathSampling)
-    patches: Patches = later(PATCHES)
+    patches: Patches = later(PATCHES)  # noqa: RUF009  a frozen one
     whole: tuple[str, ...] = later(())
     """Probes that take the whole test set, whatever `images` says."""
     resamples: int = later(0)

@@ -1,11 +1,13 @@
 """The papers' sentences as tests on results."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from skipgate.judging.claims import blocks, depth, discards, estimates, gating, routes
 from skipgate.judging.claims.nets import Found, Test
 from skipgate.judging.evidence import Outcome, Part, decide
 from skipgate.judging.papers import Claim, Paper
+from skipgate.results.by_image import over_images
 from skipgate.results.store import StudyResults, Waiting
 
 TESTS: dict[str, Test] = {
@@ -29,6 +31,13 @@ def concerns(claim: str, study: StudyResults) -> bool:
         return True
 
 
+def _on(study: StudyResults, nets: Collection[str]) -> StudyResults:
+    """The study as if it had these nets alone."""
+    specs = {net: spec for net, spec in study.specs.items() if net in nets}
+    results = {net: result for net, result in study.results.items() if net in nets}
+    return replace(study, specs=specs, results=results)
+
+
 def judge(paper: Paper, claim: str, study: StudyResults) -> Outcome:
     """What this study's results say about a claim of a paper."""
     told = paper.claims[claim]
@@ -36,7 +45,7 @@ def judge(paper: Paper, claim: str, study: StudyResults) -> Outcome:
         return Outcome("not run", reason=told.needs or "no probe decides it yet")
     test = TESTS[claim].sentence
     try:
-        found = _tested(claim, study)
+        found = _decided(claim, study, told.judged_on.get(study.name))
     except Waiting as net:
         return Outcome("not run", reason=f"waits for `{net}`", test=test)
     if found is None:
@@ -63,5 +72,40 @@ def _with(part: Part, stated: dict[str, float]) -> Part:
     return replace(part, stated=stated.get(part.name))
 
 
+def _decided(claim: str, study: StudyResults, nets: Sequence[str] | None) -> Found | None:
+    """The test on the nets that are named to decide it, with what it says of others beside it."""
+    if nets is None:
+        return _tested(claim, study)
+    found = _tested(claim, _on(study, nets))
+    if found is None:
+        return None
+    others = (_tested(claim, _on(study, [net])) for net in study.specs if net not in nets)
+    beside = [
+        replace(part, name=f"{part.name}; another network than the source's")
+        for other in others
+        if other is not None
+        for part in other.parts
+    ]
+    return replace(found, beside=(*found.beside, *beside))
+
+
 def _tested(claim: str, study: StudyResults) -> Found | None:
-    return TESTS[claim].run(study) if study.measure.name == MEASURE else None
+    """The test on seeds, or, where all nets are the only one of their kind, on resamples."""
+    if study.measure.name != MEASURE:
+        return None
+    found = TESTS[claim].run(study)
+    if found is None or not all(result.is_given for result in found.results):
+        return found
+    results = {net: over_images(result) for net, result in study.results.items()}
+    again = TESTS[claim].run(replace(study, results=results))
+    return again and Found(
+        _resampled(found.parts, again.parts),
+        found.results,
+        tuple(_resampled(found.beside, again.beside)),
+    )
+
+
+def _resampled(as_they_are: Sequence[Part], again: Sequence[Part]) -> list[Part]:
+    """The margins of resamples, each with the effect in the images as they are."""
+    pairs = zip(as_they_are, again, strict=True)
+    return [replace(b, name=a.name, effect=a.mean if a.margins else None) for a, b in pairs]

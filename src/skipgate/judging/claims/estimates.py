@@ -15,7 +15,7 @@ from scipy import stats
 from skipgate.judging.claims.nets import RESNETS, Found, Test, aside, of_resnets, trained
 from skipgate.judging.evidence import Part, above, below
 from skipgate.results.store import Result, StudyResults
-from skipgate.settings import Mlp, Resnet
+from skipgate.settings import Imagenet, Mlp, Resnet
 from skipgate.specs import Spec
 
 FALLING = 0.9
@@ -30,7 +30,8 @@ Numbers = npt.NDArray[np.float64]
 def can_only_add(spec: Spec) -> bool:
     """Whether a block's output is never below its input: a ReLU's output is added to it."""
     body = spec.settings.body
-    after = isinstance(body, Mlp | Resnet) and (body.order, body.addition) == ("post", "after")
+    styled = Imagenet | Mlp | Resnet
+    after = isinstance(body, styled) and (body.order, body.addition) == ("post", "after")
     return after and spec.settings.C.gate == "constant"
 
 
@@ -70,8 +71,25 @@ def _below_small(result: Result, shares: Numbers) -> Part:
 
 
 def estimation_mean(study: StudyResults) -> Found | None:
-    """Mean estimation errors."""
-    return _where_blocks_can_lower(study, _estimation)
+    """Mean estimation errors; those of each stage beside them."""
+    found = _where_blocks_can_lower(study, _estimation)
+    stages = [part for result in found.results for part in _by_stage(result)] if found else ()
+    return found and Found(found.parts, found.results, (*found.beside, *stages))
+
+
+def _by_stage(result: Result) -> list[Part]:
+    """The mean error of each stage with its sign; nothing in networks of a single stage."""
+    stages = _stages(result)
+    shares = _numbers(result, "mean") / _numbers(result, "size")
+    return [
+        Part(
+            f"{result.spec.net}, stage {number} alone: output less A, in spreads of A; below 0 it "
+            "underestimates",
+            tuple(shares[stage[:-1]].mean(0).tolist()),
+        )
+        for number, stage in enumerate(stages, start=1)
+        if len(stages) > 1 and len(stage) > 1
+    ]
 
 
 def residual_mean(study: StudyResults) -> Found | None:

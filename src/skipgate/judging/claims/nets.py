@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from skipgate.judging.evidence import Part
 from skipgate.judging.papers import Paper
 from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults, Waiting
-from skipgate.settings import Crelu, Fleuret, Measure, Mlp, Resnet
+from skipgate.settings import Measure, Mlp
 from skipgate.specs import Spec
 
 MILD = 1.0
@@ -64,12 +63,13 @@ def result_of(study: StudyResults, net: str) -> Result:
 
 
 def deepest(study: StudyResults, kind: str, *, learnt: bool = False) -> Result | None:
-    """The deepest multilayer network of a family, of five blocks or more.
+    """The network of a family with the most blocks, of five or more, the first of several such.
 
     `learnt` leaves out failed ones.
     """
-    found = [r for r in by_depth(study, kind).values() if blocks_of(r.spec) >= FEWEST]
-    return next((r for r in reversed(found) if not learnt or has_learnt(r)), None)
+    found = _candidates(study, (kind,), None)
+    sound = [result for result in found if not learnt or has_learnt(result)]
+    return max(sound, key=lambda result: blocks_of(result.spec), default=None)
 
 
 def failed_at(measure: Measure) -> float:
@@ -84,17 +84,20 @@ def has_learnt(result: Result) -> bool:
 
 def blocks_of(spec: Spec) -> int:
     """How many blocks a network has; 0 where its body is of a kind that no claim is about."""
-    body = spec.settings.body
-    if isinstance(body, Resnet):
-        return body.blocks * body.stages
-    if isinstance(body, Fleuret):
-        return body.blocks
-    return body.depth // body.layers if isinstance(body, Mlp | Crelu) else 0
+    return spec.settings.body.count
 
 
-def depth_of(result: Result) -> int:
-    """The layers of a multilayer network."""
-    return cast(Mlp, result.spec.settings.body).depth
+def like(study: StudyResults, result: Result, kind: str) -> Result | None:
+    """The network of another family that is set beside this one.
+
+    That is the multilayer one of the same depth; of other bodies the deepest on the same data.
+    """
+    body = result.spec.settings.body
+    if isinstance(body, Mlp):
+        return by_depth(study, kind).get(body.depth)
+    same = (net for net, spec in study.specs.items() if spec.dataset == result.spec.dataset)
+    specs = {net: study.specs[net] for net in same}
+    return deepest(replace(study, specs=specs), kind, learnt=True)
 
 
 def trained(

@@ -10,9 +10,8 @@ from skipgate.judging.claims.nets import (
     Found,
     Test,
     blocks_of,
-    by_depth,
     deepest,
-    depth_of,
+    like,
     of_each,
     pruned,
 )
@@ -37,25 +36,25 @@ def paths_removed(study: StudyResults) -> Found | None:
     """
     plain = deepest(study, "plain", learnt=True)
     residual = deepest(study, "residual", learnt=True)
-    like = by_depth(study, "residual").get(depth_of(plain)) if plain else None
-    if not (plain and like and residual) or blocks_of(residual.spec) < BLOCKS:
+    beside = like(study, plain, "residual") if plain else None
+    if not (plain and beside and residual) or blocks_of(residual.spec) < BLOCKS:
         return None
     unit = study.measure.points
     quarter, half = (pruned(residual, share) for share in (QUARTER, HALF))
     one = f"one block removed, {plain.spec.net} loses more"
     most = f"{residual.spec.net}, half removed after a quarter, under {MILD:g}"
     parts = [
-        paired(one, _cost(plain), _cost(like), unit),
+        paired(one, _cost(plain), _cost(beside), unit),
         below(most, difference(half, quarter), MILD, unit),
     ]
     cost = paired("cost of a quarter", quarter, residual.part("lesion")["whole"], unit)
-    return Found(parts, [plain, like, residual], (cost,))
+    return Found(parts, [plain, beside, residual], (cost,))
 
 
 def _cost(result: Result) -> list[float]:
-    """What a removed block costs on average, per seed."""
+    """What a removed block costs on average, per seed, over those that can be removed."""
     without, whole = (np.array(result.part("lesion")[k], dtype=float) for k in ("without", "whole"))
-    return [float(cost) for cost in (without - whole).mean(0)]
+    return [float(cost) for cost in np.nanmean(without - whole, axis=0)]
 
 
 def shallow_paths(study: StudyResults) -> Found | None:
@@ -80,8 +79,8 @@ def _parts(result: Result) -> list[Part]:
 TESTS = {
     "paths-removed": Test(
         "One removed block costs the deepest plain network that has learnt, which loses its only "
-        "path, more than the residual one of that depth, which loses half of them; and the deepest "
-        "residual network loses nearly the same (within "
+        "path, more than the residual one of that depth, or on the same data, which loses half of "
+        "them; and the deepest residual network loses nearly the same (within "
         f"{MILD:g} point of error) without a quarter and without half of its blocks, either of "
         "which takes nearly all of its paths.",
         paths_removed,

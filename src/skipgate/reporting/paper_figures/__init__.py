@@ -13,7 +13,8 @@ from skipgate.reporting.paper_figures.figure import PaperFigure
 from skipgate.reporting.paper_figures.gresnet import Removal, Tables
 from skipgate.reporting.paper_figures.lecture import Depths, Starts
 from skipgate.reporting.paper_figures.losses import GresnetLosses, UnrolledLosses
-from skipgate.reporting.paper_figures.unrolled import Estimates
+from skipgate.reporting.paper_figures.unrolled import Estimates, Refinement
+from skipgate.reporting.paper_figures.veit import Lesions, Shuffles
 from skipgate.results.store import StudyResults
 
 FIGURES: tuple[type[PaperFigure], ...] = (
@@ -21,6 +22,9 @@ FIGURES: tuple[type[PaperFigure], ...] = (
     GresnetLosses,
     Removal,
     Estimates,
+    Refinement,
+    Lesions,
+    Shuffles,
     UnrolledLosses,
     Discarded,
     Depths,

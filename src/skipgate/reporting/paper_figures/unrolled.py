@@ -1,5 +1,7 @@
-"""unrolled's Figure 3."""
+"""unrolled's Figures 3 and 4."""
 
+import base64
+import io
 from dataclasses import dataclass
 from typing import Self
 
@@ -37,35 +39,112 @@ class Estimates(PaperFigure):
         return cls([*largest.values()]) if largest else None
 
     def figure(self) -> Figure:
+        sides = [None, "before"] if all(map(_has_sums, self.nets)) else [None]
         figure, panels = plt.subplots(
-            1, len(self.nets), figsize=(WIDTH, HEIGHT), layout="constrained", squeeze=False
+            len(sides),
+            len(self.nets),
+            figsize=(WIDTH, HEIGHT * len(sides)),
+            layout="constrained",
+            squeeze=False,
         )
-        for net, panel in zip(self.nets, panels[0], strict=True):
-            _estimates(panel, net)
-            panel.set_title(f"residual, {size(net.spec)}", fontsize=TITLE)
-            panel.set_xlabel("block")
-        panels[0][0].set_ylabel("estimation error")
+        for row, side in zip(panels, sides, strict=True):
+            for net, panel in zip(self.nets, row, strict=True):
+                _estimates(panel, net, side)
+                where = f", {side} the last ReLU" if side else ""
+                panel.set_title(f"residual, {size(net.spec)}{where}", fontsize=TITLE)
+                panel.set_xlabel("block")
+            row[0].set_ylabel("estimation error")
         return gridded(figure)
 
     def caption(self) -> str:
+        sums = (
+            " Below: the same for sums before a block's last ReLU."
+            if _has_sums(self.nets[0])
+            else ""
+        )
         return (
             "unrolled, Figure 3: estimation error by block and stage, a block's output less that "
             "of its stage's last block. Point: mean over test examples; bar: their standard "
-            "deviation to either side; both per unit, then averaged over units and seeds. The "
-            "paper's means stay near 0 but for its stage 4, and its deviations fall within a "
-            "stage; its numbers cannot be read off. Differs: the deepest residual network of each "
-            "kind that this study has, on the test examples that it was probed with, instead of a "
-            "50-layer ResNet on 5,000 images of ImageNet."
+            "deviation to either side; both per unit, then averaged over units and seeds."
+            f"{sums} The paper's means stay near 0 but for its stage 4, and its deviations fall "
+            f"within a stage; its numbers cannot be read off. Differs: {self._differs()}."
         )
+
+    def _differs(self) -> str:
+        given = [net for net in self.nets if net.is_given]
+        if not given:
+            return (
+                "the deepest residual network of each kind that this study has, on the test "
+                "examples that it was probed with, instead of a 50-layer ResNet on 5,000 images "
+                "of ImageNet"
+            )
+        told = [f"{size(net.spec)} on {net.spec.dataset}" for net in given]
+        return f"{' and '.join(told)}, where the paper has 50 layers on 5,000 images of ImageNet"
+
+
+@dataclass(frozen=True)
+class Refinement(PaperFigure):
+    """Pieces of images that excite a unit most, block by block of a stage."""
+
+    name = "unrolled-4"
+
+    net: Result
+
+    @classmethod
+    def find(cls, study: StudyResults, _: Judgement) -> Self | None:
+        nets = study.having("patches").values()
+        return max((cls(net) for net in nets), key=lambda each: _depth(each.net), default=None)
+
+    def figure(self) -> Figure:
+        part = self.net.part("patches")
+        units = len(part["units"])
+        blocks = len(part["blocks"])
+        figure, panels = plt.subplots(
+            units * blocks,
+            1,
+            figsize=(WIDTH * 0.8, 0.92 * units * blocks),
+            layout="constrained",
+            squeeze=False,
+        )
+        for number, strips in enumerate(part["strips"]):
+            for block, strip in enumerate(strips):
+                panel = panels[number * blocks + block][0]
+                panel.imshow(plt.imread(io.BytesIO(base64.b64decode(strip)), format="jpeg"))
+                panel.set(xticks=[], yticks=[])
+                label = f"unit {part['units'][number]}\nblock {part['blocks'][block] + 1}"
+                panel.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=SMALL)
+        return figure
+
+    def caption(self) -> str:
+        part = self.net.part("patches")
+        pieces = len(part["activations"][0][0])
+        return (
+            f"unrolled, Figure 4: the {pieces} pieces of test images that excite a unit most, each "
+            f"out of another image, in the {len(part['blocks'])} blocks of stage "
+            f"{part['stage'] + 1} of `{self.net.spec.net}`, the strongest first. The paper shows "
+            "how one unit of such a network turns from light sources to highlights. Differs: the "
+            "units that respond most selectively in the stage's last block instead of one chosen "
+            f"by eye; {self.net.spec.settings.data.test:,} photographs instead of 50,000; without "
+            "guided backpropagation."
+        )
+
+
+def _depth(result: Result) -> int:
+    return result.spec.settings.body.count
+
+
+def _has_sums(result: Result) -> bool:
+    return "before" in result.part("estimation")
 
 
 def _blocks(result: Result) -> int:
     return len(result.part("estimation")["mean"])
 
 
-def _estimates(panel: Axes, net: Result) -> None:
+def _estimates(panel: Axes, net: Result, side: str | None) -> None:
     part = net.part("estimation")
-    mean, deviation = (summary(part[key])[0] for key in ("mean", "deviation"))
+    found = part[side] if side else part
+    mean, deviation = (summary(found[key])[0] for key in ("mean", "deviation"))
     blocks = np.arange(1, len(mean) + 1)
     colour = COLOURS["residual"]
     panel.errorbar(blocks, mean, deviation, fmt="o", color=colour, markersize=4, elinewidth=1.2)
