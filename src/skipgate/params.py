@@ -10,6 +10,7 @@ from skipgate.files import Problem, read_yaml
 from skipgate.reader import nearest, positive, read
 from skipgate.settings import (
     Body,
+    FixedPixels,
     GateChoice,
     Given,
     Handling,
@@ -159,6 +160,7 @@ def _check_nets(params: Params) -> None:
     for name, net in params.nets.items():
         _check_references(params, name, net)
         _check_start(params, name, net)
+        _check_pixels(params, name, net)
         _check_schedule(params, name, net)
         if params.data[net.data].measure.key != params.measure_of(net.study).key:
             raise Problem(
@@ -192,6 +194,20 @@ def _check_start(params: Params, name: str, net: Net) -> None:
             f"params.nets.{name}.start: there are no weights '{net.start}'; {known} A file of "
             "your own has a dot or a slash in its path"
         )
+
+
+def _check_pixels(params: Params, name: str, net: Net) -> None:
+    """Fixed pixels have a number for all channels, or one for each."""
+    pixels = params.recipes[net.recipe].pixels
+    channels = params.data[net.data].shape[0]
+    if isinstance(pixels, FixedPixels):
+        for word in ("mean", "deviation"):
+            found = len(getattr(pixels, word))
+            if found not in (1, channels):
+                raise Problem(
+                    f"params.recipes.{net.recipe}.pixels.{word}: the images of {name} have "
+                    f"{channels} channels and this has {found} numbers; give one, or one for each"
+                )
 
 
 def _check_references(params: Params, name: str, net: Net) -> None:

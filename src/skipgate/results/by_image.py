@@ -17,19 +17,18 @@ def parted(kind: str, found: Content, resamples: int) -> Content:
     if not resamples:
         return found
     shared = LAYOUTS[kind].shared
-    as_they_are = {k: v if k in shared else _cut(v, slice(0, 1)) for k, v in found.items()}
-    again = {k: _cut(v, slice(1, None)) for k, v in found.items() if k not in shared}
-    return {**as_they_are, RESAMPLED: again}
+    again = _cut({k: v for k, v in found.items() if k not in shared}, shared, slice(1, None))
+    return {**_cut(found, shared, slice(0, 1)), RESAMPLED: again}
 
 
-def _cut(value: Any, part: slice) -> Any:
+def _cut(value: Any, shared: tuple[str, ...], part: slice) -> Any:
     """Part of the last axis; what has one number only is the same in all resamples."""
     if isinstance(value, dict):
-        return {key: _cut(item, part) for key, item in value.items()}
+        return {k: v if k in shared else _cut(v, shared, part) for k, v in value.items()}
     if not isinstance(value, list) or not value:
         return value
     if isinstance(value[0], list | dict):
-        return [_cut(item, part) for item in value]
+        return [_cut(item, shared, part) for item in value]
     return value[part] if len(value) > 1 else value
 
 
@@ -38,31 +37,34 @@ def over_images(result: Result) -> Result:
     if not result.is_given:
         return result
     parts = {
-        kind: {**part, **_filled(part[RESAMPLED], part)} if RESAMPLED in part else part
+        kind: {**part, **_filled(kind, part)} if RESAMPLED in part else part
         for kind, part in result.parts.items()
     }
     return replace(result, parts=parts)
 
 
-def _filled(again: Content, part: Content) -> Content:
-    """The resampled keys; a leaf of one number is repeated."""
-    count = _longest(again)
-    return {key: _repeated(value, count) for key, value in again.items() if key in part}
+def _filled(kind: str, part: Content) -> Content:
+    """The resampled numbers; one that is the same in all resamples is repeated."""
+    shared = LAYOUTS[kind].shared
+    count = _longest(part[RESAMPLED], shared)
+    filled: Content = _repeated(part[RESAMPLED], shared, count)
+    return filled
 
 
-def _longest(value: Any) -> int:
+def _longest(value: Any, shared: tuple[str, ...]) -> int:
     if isinstance(value, dict):
-        return max(map(_longest, value.values()), default=1)
+        kept = (item for key, item in value.items() if key not in shared)
+        return max((_longest(item, shared) for item in kept), default=1)
     if isinstance(value, list) and value and isinstance(value[0], list | dict):
-        return max(map(_longest, value))
+        return max(_longest(item, shared) for item in value)
     return len(value) if isinstance(value, list) else 1
 
 
-def _repeated(value: Any, count: int) -> Any:
+def _repeated(value: Any, shared: tuple[str, ...], count: int) -> Any:
     if isinstance(value, dict):
-        return {key: _repeated(item, count) for key, item in value.items()}
+        return {k: v if k in shared else _repeated(v, shared, count) for k, v in value.items()}
     if not isinstance(value, list) or not value:
         return value
     if isinstance(value[0], list | dict):
-        return [_repeated(item, count) for item in value]
+        return [_repeated(item, shared, count) for item in value]
     return value * count if len(value) == 1 else value

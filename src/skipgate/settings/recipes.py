@@ -73,13 +73,14 @@ Device = Literal["auto", "cpu", "cuda"]
 class FixedPixels:
     """What a network that somebody else has trained wants to be fed.
 
-    Pixels from 0 to `brightest`, channels in `order`, each less its mean and over its deviation.
+    Pixels from 0 to `brightest`, channels in `order`, each less its mean and over its deviation;
+    a single mean or deviation is that of all channels.
     """
 
     order: Literal["rgb", "bgr"] = "rgb"
     brightest: float = 1.0
-    mean: tuple[float, ...] = (0.0, 0.0, 0.0)
-    deviation: tuple[float, ...] = (1.0, 1.0, 1.0)
+    mean: tuple[float, ...] = (0.0,)
+    deviation: tuple[float, ...] = (1.0,)
 
     def __post_init__(self) -> None:
         positive(brightest=self.brightest, deviation=min(self.deviation, default=0))

@@ -82,6 +82,7 @@ def _empty(*_: Any) -> _Array:
 
 NUMPY = {
     ("numpy.core.multiarray", "_reconstruct"): _empty,
+    ("numpy._core.multiarray", "_reconstruct"): _empty,
     ("numpy", "dtype"): _empty,
 }
 """All that these pickles call."""

@@ -111,6 +111,8 @@ def estimation_deviation(study: StudyResults) -> Found | None:
     def parts(result: Result) -> list[Part]:
         rows = _numbers(result, "deviation")
         stages = [stage[:-1] for stage in _stages(result) if len(stage) >= FEWEST]
+        if not stages:
+            return []
         ranks = [[_fall(rows[stage, seed]) for stage in stages] for seed in range(rows.shape[1])]
         name = f"{result.spec.net}, rank correlation above {FALLING:g}"
         return [above(name, [min(each) for each in ranks], FALLING)]
