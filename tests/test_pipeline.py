@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from skipgate.settings import LAYOUTS
+from skipgate.settings.probing import USUAL
 from tests.project import NETS, Project
 from tests.toys import ROOT
 
@@ -241,7 +241,7 @@ def test_removing_a_net_removes_its_specs(project):
 
 def test_the_database_can_be_deleted_and_rebuilt(project):
     for net in NETS:
-        for kind in ("train", "run", *LAYOUTS):
+        for kind in ("train", "run", *USUAL):
             target = project.result_file(net, kind)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / target.relative_to(project.folder), target)

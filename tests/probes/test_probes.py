@@ -34,6 +34,8 @@ def subject(body=DEEP, T=ONE, C=ONE) -> Subject:
 @pytest.mark.parametrize("body", [DEEP, CONV])
 @pytest.mark.parametrize("name", PROBES)
 def test_a_probe_leaves_the_network_as_it_was(name, body, pair):
+    if name == "patches" and body is DEEP:
+        pytest.skip("units of a dense network have no place")
     case = subject(body, *pair)
     before, blocks = to_list(case.network), case.network.blocks
     first, second = (PROBES[name](case, SETTINGS) for _ in range(2))

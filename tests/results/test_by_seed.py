@@ -7,16 +7,18 @@ import pytest
 from skipgate.results.by_seed import join, only, runs_of, split
 from skipgate.results.store import Result
 from skipgate.settings import LAYOUTS
+from skipgate.settings.probing import USUAL
 from tests.toys import ROOT, toy_spec
 
-SPLITTABLE = [kind for kind, layout in LAYOUTS.items() if not layout.together]
+SPLITTABLE = [kind for kind in USUAL if not LAYOUTS[kind].together]
 
 
 def committed(kind):
     place = "*/*/*.json" if kind == "train" else "*/*/probes/*.json"
     files = [f for f in sorted((ROOT / "results").glob(place)) if f.stem == kind]
     assert len(files) > 40
-    return [json.loads(file.read_text()) for file in files]
+    found = [json.loads(file.read_text()) for file in files]
+    return [content for content in found if content["seeds"]]
 
 
 def normal(content):

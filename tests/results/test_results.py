@@ -19,8 +19,8 @@ from skipgate.judging.judgement import judge_study
 from skipgate.judging.statistics import estimate
 from skipgate.reporting import figures, pages, paper_figures, tables
 from skipgate.results import store
-from skipgate.settings import LAYOUTS
 from skipgate.settings.measures import error_rate
+from skipgate.settings.probing import USUAL
 from tests.toys import ROOT
 
 MEASURE = error_rate(10)
@@ -55,7 +55,7 @@ def test_committed_results_belong_to_the_committed_specs(project):
 
 
 def test_a_result_of_other_code_is_missing_and_takes_no_other_part_along(project):
-    for kind in ("train", "run", *LAYOUTS):
+    for kind in ("train", "run", *USUAL):
         file = paths.result_file("digits", "gated-2", kind)
         edit(file, lambda value: value.update(digest="0" * 16))
     edit(

@@ -92,7 +92,8 @@ class Part:
 
     @property
     def _deviation(self) -> float:
-        return float(np.std(self.margins, ddof=1)) if len(self.margins) > 1 else 0.0
+        # Of equal numbers the deviation is 0, and not what rounding leaves of it.
+        return float(np.std(self.margins, ddof=1)) if len(set(self.margins)) > 1 else 0.0
 
     @property
     def _error(self) -> float:

@@ -31,7 +31,7 @@ ABOUT_IMAGES = (
     "**fails** when some part is below 0 at 5% over the number of parts, and is **undecided** "
     "otherwise. A margin is that of the images as they are, with its 90% interval; beside it "
     "stands the smallest one that would have been seen four times out of five. Which nets decide "
-    "a sentence was stated before they were probed; rows in *italics* are shown beside the test "
+    "a sentence was stated before its answer was seen; rows in *italics* are shown beside the test "
     "and decide nothing."
 )
 

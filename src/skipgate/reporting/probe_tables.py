@@ -55,7 +55,11 @@ def _lesions(result: Result) -> dict[str, object]:
     without = [e.mean for e in map(estimate, lesion["without"]) if e is not None]
     middle = f"{median(without):.2f}" if without else "diverged"
     worst = f"{result.measure.worst(without):.2f}" if without else "diverged"
-    whole = score_text(result.measure, lesion["whole"])
+    whole = (
+        _mean_text(lesion["whole"])
+        if result.is_given
+        else score_text(result.measure, lesion["whole"])
+    )
     return {
         title: linked(text, result, "lesion")
         for title, text in zip(titles, (whole, middle, worst), strict=True)
@@ -88,10 +92,12 @@ def _shuffled(result: Result) -> dict[str, object]:
 
 def _mean(errors: Sequence[float | None], result: Result, kind: str) -> str:
     """The mean of the numbers there are; a dash where the probe does not apply."""
-    if not errors:
-        return "-"
-    found = estimate(errors)
-    return linked(f"{found.mean:.2f}" if found else "diverged", result, kind)
+    return linked(_mean_text(errors), result, kind) if errors else "-"
+
+
+def _mean_text(values: Sequence[float | None]) -> str:
+    found = estimate(values)
+    return f"{found.mean:.2f}" if found else "diverged"
 
 
 def speed(study: StudyResults) -> str:

@@ -52,7 +52,8 @@ def judge(paper: Paper, claim: str, study: StudyResults) -> Outcome:
         reason = told.needs or "the study has not got the nets that this is about"
         return Outcome("not run", reason=reason, test=test)
     by_paper = TESTS[claim].stated
-    stated = by_paper(paper, study.measure) if by_paper else {}
+    measure = found.results[0].measure if found.results else study.measure
+    stated = by_paper(paper, measure) if by_paper else {}
     parts = [_with(part, stated) for part in found.parts]
     beside = tuple(_with(part, stated) for part in found.beside)
     outcome = decide(parts, [result.spec.net for result in found.results])

@@ -3,7 +3,7 @@
 import base64
 import io
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -15,8 +15,14 @@ from skipgate.reporting.canvas import COLOURS, INK, SMALL, TITLE, WIDTH, gridded
 from skipgate.reporting.paper_figures.figure import PaperFigure
 from skipgate.results.names import family, size
 from skipgate.results.store import Result, StudyResults
+from skipgate.specs import load_probing
 
 HEIGHT = 3.4
+COLUMNS = 2
+STRIP = 0.62
+"""Inches of a strip of pieces, with the gap under it."""
+BESIDE: dict[str, Any] = {"ha": "right", "va": "center", "size": SMALL}
+"""How a label stands beside its strip."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,8 @@ class Estimates(PaperFigure):
             for net, panel in zip(self.nets, row, strict=True):
                 _estimates(panel, net, side)
                 where = f", {side} the last ReLU" if side else ""
-                panel.set_title(f"residual, {size(net.spec)}{where}", fontsize=TITLE)
+                name = net.spec.net if net.is_given else f"residual, {size(net.spec)}"
+                panel.set_title(f"{name}{where}", fontsize=TITLE)
                 panel.set_xlabel("block")
             row[0].set_ylabel("estimation error")
         return gridded(figure)
@@ -78,7 +85,7 @@ class Estimates(PaperFigure):
                 "examples that it was probed with, instead of a 50-layer ResNet on 5,000 images "
                 "of ImageNet"
             )
-        told = [f"{size(net.spec)} on {net.spec.dataset}" for net in given]
+        told = [f"`{net.spec.net}` on {_images(net)} images" for net in given]
         return f"{' and '.join(told)}, where the paper has 50 layers on 5,000 images of ImageNet"
 
 
@@ -97,22 +104,21 @@ class Refinement(PaperFigure):
 
     def figure(self) -> Figure:
         part = self.net.part("patches")
-        units = len(part["units"])
         blocks = len(part["blocks"])
-        figure, panels = plt.subplots(
-            units * blocks,
-            1,
-            figsize=(WIDTH * 0.8, 0.92 * units * blocks),
-            layout="constrained",
-            squeeze=False,
-        )
+        rows = -(-len(part["units"]) // COLUMNS)
+        size_of = (WIDTH, STRIP * rows * (blocks + 1))
+        figure, panels = plt.subplots(rows * blocks, COLUMNS, figsize=size_of, squeeze=False)
+        figure.subplots_adjust(0.07, 0.01, 0.99, 0.95, wspace=0.18, hspace=0.25)
+        for panel in panels.flat:
+            panel.set_axis_off()
         for number, strips in enumerate(part["strips"]):
+            row, column = divmod(number, COLUMNS)
+            panels[row * blocks][column].set_title(f"unit {part['units'][number]}", fontsize=TITLE)
             for block, strip in enumerate(strips):
-                panel = panels[number * blocks + block][0]
+                panel = panels[row * blocks + block][column]
                 panel.imshow(plt.imread(io.BytesIO(base64.b64decode(strip)), format="jpeg"))
-                panel.set(xticks=[], yticks=[])
-                label = f"unit {part['units'][number]}\nblock {part['blocks'][block] + 1}"
-                panel.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=SMALL)
+                label = f"block {part['blocks'][block] + 1}"
+                panel.text(-0.02, 0.5, label, transform=panel.transAxes, **BESIDE)
         return figure
 
     def caption(self) -> str:
@@ -127,6 +133,12 @@ class Refinement(PaperFigure):
             f"by eye; {self.net.spec.settings.data.test:,} photographs instead of 50,000; without "
             "guided backpropagation."
         )
+
+
+def _images(net: Result) -> str:
+    """How many images the estimation errors are taken over."""
+    asked = load_probing(net.spec.net).settings.images_for("estimation")
+    return f"{asked or net.spec.settings.data.test:,}"
 
 
 def _depth(result: Result) -> int:

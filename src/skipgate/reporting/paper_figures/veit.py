@@ -10,10 +10,10 @@ from matplotlib.ticker import MaxNLocator
 
 from skipgate.judging.claims.nets import deepest, like
 from skipgate.judging.judgement import Judgement
-from skipgate.reporting.canvas import COLOURS, INK, WIDTH, Numbers, gridded
+from skipgate.reporting.canvas import COLOURS, INK, TITLE, WIDTH, Numbers, gridded
 from skipgate.reporting.paper_figures.figure import PaperFigure
 from skipgate.results.by_image import over_images
-from skipgate.results.names import family, size
+from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults
 
 HEIGHT = 3.8
@@ -46,7 +46,7 @@ class Lesions(PaperFigure):
             again = np.array(over_images(net).part("lesion")["without"], dtype=float)
             colour = COLOURS[family(net.spec)]
             known = np.isfinite(rows)
-            label = f"{family(net.spec)}, {size(net.spec)}"
+            label = f"{net.spec.net} ({family(net.spec)})"
             panel.errorbar(
                 places[known],
                 rows[known],
@@ -108,7 +108,7 @@ class Shuffles(PaperFigure):
             for kind, marker in (("full", "x"), ("reversed", "s")):
                 values = np.array(part[kind]["errors"], dtype=float)[:, 0]
                 panel.plot(part[kind]["tau"], values, marker, color=INK, label=kind)
-            panel.set_title(size(net.spec), loc="left")
+            panel.set_title(net.spec.net, loc="left", fontsize=TITLE)
             panel.set(xlabel="Kendall's tau", ylim=(0, 102))
             panel.legend(frameon=False, loc="lower left")
         panels[0][0].set_ylabel(self.nets[0].measure.axis)
