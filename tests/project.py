@@ -37,7 +37,7 @@ class Project:
             settings["nets"] = {"digits": {net: nets[net] for net in NETS}}
             settings["studies"]["digits"]["defaults"]["seeds"] = 2
             settings["studies"]["digits"]["frozen_seeds"] = 3
-            del settings["studies"]["mnist"]
+            settings["studies"] = {"digits": settings["studies"]["digits"]}
             settings["recipes"]["digits-dense"]["epochs"] = epochs
 
         self.edit_params(shrink)
@@ -112,6 +112,8 @@ def _without_nets(paper: dict) -> dict:
             cell.pop("setting", None)
         if table["kind"] == "measured":
             table["needs"] = "nets that are not in this copy"
+    for claim in paper.get("claims", {}).values():
+        claim.pop("judged_on", None)
     for protocol in paper.get("protocols", {}).values():
         for statement in protocol["statements"]:
             statement.pop("setting", None)

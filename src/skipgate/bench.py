@@ -72,12 +72,12 @@ class Times:
     ours: float
 
 
-def made_up_images() -> Images:
+def made_up_images(count: int = IMAGES, shape: tuple[int, ...] = MNIST.shape) -> Images:
     """As many random images as MNIST has, so that a batch is gathered from as much memory."""
     generator = stream(0, "bench")
     return Images(
-        torch.rand(IMAGES, 1, 28, 28, generator=generator),
-        torch.randint(10, (IMAGES,), generator=generator),
+        torch.rand(count, *shape, generator=generator),
+        torch.randint(10, (count,), generator=generator),
     )
 
 
@@ -99,7 +99,7 @@ def lesions(name: str, body: Body, seeds: int, images: Images, rounds: int) -> T
     Both must give the same scores.
     """
     one = GateChoice("constant")
-    network = build(body, Plan(one, one, MNIST.shape, MNIST.outputs, seeds))
+    network = build(body, Plan(one, one, tuple(images.x.shape[1:]), MNIST.outputs, seeds))
     initialise(network, body.init, streams(range(seeds), "init"))
     subject = Subject(network.eval(), images, 500)
     masks = [none_closed(network), *(one_closed(network, i) for i in range(len(network.blocks)))]

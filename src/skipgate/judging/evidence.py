@@ -59,19 +59,19 @@ class Part:
         if count < 2:
             return math.inf
         if self.is_resampled:
-            return float(stats.norm.isf(level)) * self._error
-        return float(stats.t.isf(level, count - 1)) * self._error
+            return float(stats.norm.isf(level)) * self.error
+        return float(stats.t.isf(level, count - 1)) * self.error
 
     def power(self, effect: float) -> float:
         """The chance that as many seeds of this spread put the mean above 0 if `effect` is true."""
         count = len(self.margins)
         if count < 2:
             return 0.0
-        if not self._error:
+        if not self.error:
             return float(effect > 0)
         if self.is_resampled:
-            return float(stats.norm.sf(stats.norm.isf(LEVEL) - effect / self._error))
-        return _power(count, effect / self._error)
+            return float(stats.norm.sf(stats.norm.isf(LEVEL) - effect / self.error))
+        return _power(count, effect / self.error)
 
     @property
     def visible(self) -> float:
@@ -80,8 +80,8 @@ class Part:
         if count < 2:
             return math.inf
         if self.is_resampled:
-            return float(stats.norm.isf(LEVEL) + stats.norm.ppf(SEEN)) * self._error
-        return _visible(count) * self._error
+            return float(stats.norm.isf(LEVEL) + stats.norm.ppf(SEEN)) * self.error
+        return _visible(count) * self.error
 
     def __str__(self) -> str:
         half = self.bound(LEVEL)
@@ -96,7 +96,8 @@ class Part:
         return float(np.std(self.margins, ddof=1)) if len(set(self.margins)) > 1 else 0.0
 
     @property
-    def _error(self) -> float:
+    def error(self) -> float:
+        """The standard error of the effect."""
         return self._deviation / (1 if self.is_resampled else math.sqrt(len(self.margins)))
 
 

@@ -9,7 +9,6 @@ from skipgate.files import rounded
 from skipgate.judging import claims
 from skipgate.judging.evidence import ANSWERS, Outcome, Part
 from skipgate.judging.papers import Claim, Paper, Table
-from skipgate.judging.statistics import estimate
 from skipgate.judging.verdicts import LEVEL, WORDS, Gap, Verdict, Word, judge, together
 from skipgate.params import Params
 from skipgate.results.store import StudyResults
@@ -143,10 +142,9 @@ def _different_cell(judged: JudgedTable, verdict: Verdict, gap: Gap) -> tuple[st
 
 def _errors(part: Part) -> float:
     """A part's mean in standard errors; seeds that all say the same leave no doubt."""
-    found = estimate(part.margins)
-    if found is None or not found.deviation:
+    if not part.margins or not part.error:
         return math.copysign(CERTAIN, part.mean)
-    return found.mean / (found.deviation / math.sqrt(found.count))
+    return part.mean / part.error
 
 
 def _told(errors: float) -> str:

@@ -57,8 +57,10 @@ def _gates(result: Result) -> Iterator[tuple[str, Numbers]]:
 
 
 def _lesion(result: Result) -> Iterator[tuple[str, Numbers]]:
-    """The score without a block, over all blocks."""
-    yield "lesion", _array(result.part("lesion")["without"]).mean(0)
+    """The score without a block, over all blocks that can be removed."""
+    without = [row for row in result.part("lesion")["without"] if set(row) != {None}]
+    if without:
+        yield "lesion", _array(without).mean(0)
 
 
 def _shuffle(result: Result) -> Iterator[tuple[str, Numbers]]:

@@ -136,6 +136,11 @@ def _meaning(params: Params, name: str) -> str:
     record = recorded(name)
     if not record.get("nets"):
         return f"**{name}** is not run; {settings.cost}: `dvc repro report@{name}`."
+    if all(net.start for net in params.nets_of(name).values()):
+        return (
+            f"**{name}** has networks that somebody else has trained, each of which is one draw: "
+            "its claims are judged over images."
+        )
     if settings.deviation:
         return f"**{name}** is a toy: its numbers are not comparable ({settings.deviation})."
     return (
