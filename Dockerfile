@@ -2,7 +2,7 @@
 FROM nvidia/cuda:13.0.1-base-ubuntu24.04
 
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends g++ git make python3 python3-dev python3-venv \
+ && apt-get install --yes --no-install-recommends g++ git make npm python3 python3-dev python3-venv \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --create-home --uid 10001 skipgate \
  && install --directory --owner skipgate /skipgate

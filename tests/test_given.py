@@ -130,7 +130,8 @@ def test_mlflow_shows_it_as_a_run(project):
 
 
 def test_a_recorded_hash_is_held_against_the_file(project):
-    found = project.repro("report@mine") or project.result("mine", "run")["runs"][0]["weights"]
+    project.repro("report@mine")
+    found = project.result("mine", "run")["runs"][0]["weights"]
 
     def recorded(settings):
         settings["weights"]["my-own"] = {"file": "mine.pt", "sha256": "0" * 64}
@@ -275,6 +276,16 @@ def test_sources_are_tried_in_order_and_all_give_the_same_net(tmp_path, monkeypa
     (folder / "net.pt").write_bytes(state)
     only_mine = Weights("elsewhere/net.pt", sha256=found)
     assert weights.load_into(network(), "net", only_mine) == found
+
+
+def test_weights_of_another_hash_are_not_taken(tmp_path, monkeypatch, state):
+    monkeypatch.delenv(raw.FOLDER, raising=False)
+    npm_package(tmp_path, monkeypatch, {"package/net.pt": state})
+    wanted = Weights("package/net.pt", npm="package@1.0.0", sha256="0" * 64)
+    with pytest.raises(
+        Problem, match=r"npm: package/net\.pt: its tensors hash to [0-9a-f]{64}, not"
+    ):
+        weights.load_into(network(), "net", wanted)
 
 
 class Quiet(SimpleHTTPRequestHandler):

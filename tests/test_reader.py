@@ -9,7 +9,7 @@ from skipgate import params
 from skipgate.files import Problem
 from skipgate.nets.bodies import Plan, build
 from skipgate.reader import plain, read
-from skipgate.settings import Body, Mlp, Recipe
+from skipgate.settings import Body, Mlp, Probes, Recipe
 from skipgate.specs import resolve
 from tests.toys import ROOT
 
@@ -132,3 +132,13 @@ def test_plain_is_the_inverse_of_read(tmp_path):
     loaded = load_with(tmp_path, lambda _: None)
     assert read(params.Params, plain(loaded), "params") == loaded
     assert read(Body, plain(Mlp("mlp", 4)), "b") == Mlp("mlp", 4)
+
+
+def test_a_setting_that_came_later_is_written_only_where_it_is_used():
+    """Else every committed spec would change with it, and every net train again."""
+    before = plain(Probes())
+    assert not {"patches", "whole", "resamples"} & before.keys()
+    assert read(Probes, before, "probes") == Probes()
+    used = Probes(resamples=3, whole=("lesion",))
+    assert plain(used)["resamples"] == 3
+    assert read(Probes, plain(used), "probes") == used

@@ -21,7 +21,7 @@ from skipgate.probes.paths import gradient_norms
 from skipgate.probes.prune import greedy, response_norms
 from skipgate.probes.subject import Subject
 from skipgate.probes.walk import CLOSED, CUT, OPEN, in_order, in_states, outputs, with_closed
-from skipgate.settings import Probes, Pruning, Shuffling
+from skipgate.settings import Estimating, Probes, Pruning, Shuffling
 from tests.toys import CONV, MLP, ONE, images, network
 
 SETTINGS = Probes(prune=Pruning(2), shuffle=Shuffling(4))
@@ -269,3 +269,24 @@ def test_a_probe_that_is_interrupted_leaves_the_network_as_it_was(name):
     assert case.network.training
     assert all(block.T.shut is None for block in case.network.blocks)
     assert all(torch.equal(a, b) for a, b in zip(before, to_list(case.network), strict=True))
+
+
+def test_errors_before_the_last_relu_are_those_of_the_sums():
+    """Blocks that end in a ReLU: what is below 0 is seen in the sums alone."""
+    made = linear_network(stages=(0, 0, 0, 0))
+    for block in made.blocks:
+        block.after = nn.ReLU()
+    x = images(40)[0] - 0.5
+    case = Subject(made, Images(x, torch.zeros(40, dtype=torch.long)), 7)
+    settings = dataclasses.replace(SETTINGS, estimation=Estimating(sums=True))
+    found = PROBES["estimation"](case, settings)
+    sums = [x.flatten(1) * (1 + FACTORS[0])]
+    for factor in FACTORS[1:]:
+        sums.append(sums[-1].relu() * (1 + factor))
+    for place in range(4):
+        before = sums[place] - sums[3]
+        after = sums[place].relu() - sums[3].relu()
+        assert found["before"]["mean"][place][0] == pytest.approx(float(before.mean()))
+        assert found["mean"][place][0] == pytest.approx(float(after.mean()))
+    assert found["before"]["mean"][0][0] != pytest.approx(found["mean"][0][0])
+    assert "before" not in PROBES["estimation"](case, SETTINGS)
