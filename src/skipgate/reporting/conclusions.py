@@ -207,6 +207,8 @@ def _pruned(study: StudyResults) -> str:
 
 def _lesions(study: StudyResults) -> str:
     """The worst single block, in the deepest network of each family that has learnt."""
+    if study.is_given:
+        return _every_lesion(study)
     told = []
     for kind in dict.fromkeys(family(spec) for spec in study.specs.values()):
         result = deepest(study, kind, learnt=True)
@@ -216,6 +218,20 @@ def _lesions(study: StudyResults) -> str:
     if not told:
         return ""
     return f"Without its most important block, {study.measure.label} is: {', '.join(told)}."
+
+
+def _every_lesion(study: StudyResults) -> str:
+    """What single blocks or layers are worth in each of the networks of others."""
+    told = []
+    for net, result in study.having("lesion").items():
+        each = sorted(_by_block(result))
+        told.append(f"`{net}` {each[0]:.2f} to {each[-1]:.2f} (median {np.median(each):.2f})")
+    if not told:
+        return ""
+    return (
+        f"Without any one block or layer, {study.measure.label} in {study.measure.unit}: "
+        f"{', '.join(told)}."
+    )
 
 
 def _by_block(result: Result) -> list[float]:

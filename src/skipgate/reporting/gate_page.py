@@ -56,10 +56,15 @@ def _conclusion(name: str, bands: Mapping[str, Mapping[str, Band]]) -> str:
         return f"- `{name}` is not frozen yet."
     every = [band for by_name in bands.values() for band in by_name.values()]
     seeds = sorted({len(band.values) for band in every})
+    nets = len(bands.keys() - {frozen.TOGETHER})
+    if seeds == [1]:
+        return (
+            f"- `{name}`: {len(every)} quantities of {nets} nets that somebody else has trained: "
+            "nothing is drawn, and none may move by more than rounding allows."
+        )
     told = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     rises = [band.visible / band.centre for band in every if band.logarithmic]
     half = f"{median(rises):.0%}" if rises else "-"
-    nets = len(bands.keys() - {frozen.TOGETHER})
     return (
         f"- `{name}`: {len(every)} quantities of {nets} nets, from {told} seeds each; half "
         f"of all scores and losses alarm when their mean rises by {half} or less."
