@@ -1,7 +1,8 @@
 """`params.yaml` as a whole: what is in it, and that its parts refer to each other."""
 
+import math
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -87,8 +88,11 @@ class Params:
 
     def measure_of(self, study: str) -> Measure:
         """What the nets of a study are judged by."""
-        for net in self.nets_of(study).values():
-            return self.data[net.data].measure
+        found = [self.data[net.data].measure for net in self.nets_of(study).values()]
+        if found:
+            # Nets of one study may guess among more or fewer classes.
+            alike = len({measure.guessing for measure in found}) == 1
+            return found[0] if alike else replace(found[0], guessing=math.nan)
         raise Problem(f"params.nets: the study '{study}' has no nets; add one or drop the study")
 
 

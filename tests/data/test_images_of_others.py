@@ -163,7 +163,7 @@ def test_a_photograph_without_a_class_in_its_name_is_named(tmp_path, monkeypatch
     monkeypatch.setenv(raw.FOLDER, str(tmp_path))
     (tmp_path / "photographs").mkdir()
     (tmp_path / "photographs" / "cat_tabby.png").write_bytes(photograph(1))
-    with pytest.raises(raw.Unavailable, match=r"cat_tabby\.png does not end in the number"):
+    with pytest.raises(Problem, match=r"cat_tabby\.png does not end in the number"):
         photographs.arrays("photographs", Source("photographs"))
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from skipgate.data.weights import load_into
 from skipgate.files import Problem
-from skipgate.foreign import tfjs
+from skipgate.foreign import pickles, tfjs
 from skipgate.foreign.names import fill, fingerprint, layers
 from skipgate.nets.bodies import Plan, build
 from skipgate.settings import Imagenet, Norm, Resnet, Vgg, Weights
@@ -190,7 +190,7 @@ def test_vgg_is_an_ordinary_sequence_of_layers():
     network = empty(SMALL_VGG, carry=ZERO)
     buffer = io.BytesIO()
     torch.save(theirs, buffer)
-    fill(network, theirs.state_dict(), "in-order")
+    fill(network, pickles.tensors(buffer.getvalue()), "in-order")
     x = pictures()
     assert torch.allclose(network(x.unsqueeze(0))[0], theirs(x), rtol=1e-9)
 

@@ -309,7 +309,7 @@ def test_one_block_is_enough_to_contradict_any(study, judged):
 def test_networks_that_can_only_add_do_not_decide_on_their_bias(study, judged):
     outcome = judged("estimation-error-zero-mean", study)
     assert {"conv-residual", "conv-gated"} == set(outcome.nets)
-    stages = [p.name for p in outcome.beside if " alone: " in p.name]
+    stages = [p.name for p in outcome.beside if ": output less A" in p.name]
     beside = {p.name.split(",")[0] for p in outcome.beside if p.name not in stages}
     assert beside == {"residual-50", "gated-50", "highway-10"}
     assert {name.split(",")[0] for name in stages} == {"conv-residual", "conv-gated"}

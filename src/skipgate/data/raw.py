@@ -5,6 +5,7 @@ unpacked to disk: members of an archive are read into memory, so that no archive
 """
 
 import gzip
+import http.client
 import io
 import os
 import shutil
@@ -14,6 +15,7 @@ import tarfile
 import tempfile
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -167,7 +169,7 @@ def _unpacked(archive: bytes) -> Files:
                 for member, content in zip(members, contents, strict=True)
                 if content is not None
             }
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise Unavailable(f"the package is damaged ({error})") from error
 
 
@@ -178,7 +180,7 @@ def downloaded(url: str) -> bytes:
         with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # noqa: S310
             content: bytes = answer.read()
             return content
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         raise Unavailable(str(getattr(error, "reason", error))) from error
 
 

@@ -25,6 +25,7 @@ Way = Callable[[], raw.Files]
 def load_into(network: Network, name: str, weights: Weights) -> str:
     """Fill a network of one replica; gives the hash of its tensors."""
     reasons = []
+    wrong = False
     for source, way in _ways(name, weights):
         try:
             return _filled(network, weights, way())
@@ -34,8 +35,10 @@ def load_into(network: Network, name: str, weights: Weights) -> str:
             if source == "your file":
                 raise Problem(f"{weights.file}: {problem}") from problem
             reasons.append(f"{source}: {weights.file}: {problem}")
+            wrong = True
     told = "; ".join(reasons)
-    kind = NotAtHand if weights.optional else Problem
+    # A file that is there and wrong is not passed over as if there were none.
+    kind = NotAtHand if weights.optional and not wrong else Problem
     raise kind(f"weights.{name}: no source has the right ones ({told})")
 
 

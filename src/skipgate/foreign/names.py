@@ -17,6 +17,7 @@ TENSORS = ("weight", "bias", "running_mean", "running_var")
 """Of a layer, in this order; a map has the first two at most."""
 COUNTER = "num_batches_tracked"
 """What PyTorch keeps beside a batch normalisation, and nobody needs for a prediction."""
+WRAPPER = "module."
 BLOCK = re.compile(r"layer(\d+)\.(\d+)\.(conv|bn|downsample\.)(\d+)")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -77,7 +78,7 @@ def fill(network: Network, tensors: Mapping[str, Tensor], names: Names) -> str:
     What does not fit is refused: a tensor that is missing, left over, or of another shape.
     """
     ours = state(network)
-    theirs = {key: t for key, t in tensors.items() if not key.endswith(COUNTER)}
+    theirs = _unwrapped({key: t for key, t in tensors.items() if not key.endswith(COUNTER)})
     called = dict(zip(ours, _called(list(ours), list(theirs), names), strict=True))
     for key, target in ours.items():
         source = theirs.pop(called[key], None)
@@ -95,6 +96,12 @@ def fill(network: Network, tensors: Mapping[str, Tensor], names: Names) -> str:
             "weights of another network"
         )
     return fingerprint(network)
+
+
+def _unwrapped(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Without the prefix that PyTorch's data-parallel wrappers put before every name."""
+    wrapped = all(key.startswith(WRAPPER) for key in tensors)
+    return {key.removeprefix(WRAPPER): t for key, t in tensors.items()} if wrapped else tensors
 
 
 def fingerprint(network: Network) -> str:

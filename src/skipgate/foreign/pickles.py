@@ -7,9 +7,11 @@ of it only keeps its state, and a file that would *call* one is refused by that 
 
 import collections
 import io
+import math
 import pickle
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import torch
@@ -34,6 +36,8 @@ DTYPES = {
 }
 MAGIC = 0x1950A86A20F9469CFC6C
 """What files of PyTorch before 1.6 begin with."""
+MOST = 2**32
+"""Bytes of a storage; no layer of a network that is probed here comes near."""
 LENGTH = 8
 """Bytes of the count before each of their storages."""
 
@@ -93,15 +97,25 @@ def load(content: bytes, calls: Calls | None = None, *, encoding: str = "ASCII")
 
     The formats of PyTorch from 1.6 on (an archive), of older ones, and bare pickles.
     """
-    known = {**CALLS, **(calls or {})}
+    with _whole():
+        return _loaded(content, {**_calls(0), **(calls or {})}, encoding)
+
+
+@contextmanager
+def _whole() -> Iterator[None]:
+    """One sentence for a damaged pickle, which can fail in any way."""
     try:
-        if zipfile.is_zipfile(io.BytesIO(content)):
-            return _from_archive(content, known)
-        return _from_stream(io.BytesIO(content), known, encoding)
+        yield
     except Problem:
         raise
-    except Exception as error:  # a damaged pickle can fail in any way
+    except Exception as error:
         raise Problem(f"it is damaged or cut short ({error})") from error
+
+
+def _loaded(content: bytes, calls: Calls, encoding: str) -> Any:
+    if zipfile.is_zipfile(io.BytesIO(content)):
+        return _from_archive(content, calls)
+    return _from_stream(io.BytesIO(content), calls, encoding)
 
 
 def _from_archive(content: bytes, calls: Calls) -> Any:
@@ -155,36 +169,47 @@ def _numbers(content: bytes, dtype: torch.dtype, count: int) -> Tensor:
     return torch.frombuffer(bytearray(content), dtype=dtype) if count else torch.empty(0)
 
 
-def _tensor(
-    storage: Tensor, offset: int, size: Sequence[int], stride: Sequence[int], *_: Any
+def _calls(depth: int) -> dict[tuple[str, str], Any]:
+    """What of ours stands for the names that PyTorch's files call.
+
+    Made anew for every file, since a pickle can set attributes of what it names. A file within a
+    file holds no further one.
+    """
+
+    def tensor(storage: Tensor, offset: int, size: Any, stride: Any, *_: Any) -> Tensor:
+        return _strided(storage, offset, tuple(size), tuple(stride))
+
+    def parameter(data: Tensor, *_: Any) -> Tensor:
+        return data
+
+    def nested(content: bytes) -> Any:
+        return _loaded(content, _calls(depth + 1), "ASCII")
+
+    found: dict[tuple[str, str], Any] = {
+        ("collections", "OrderedDict"): collections.OrderedDict,
+        ("builtins", "set"): set,
+        ("__builtin__", "set"): set,
+        ("torch._utils", "_rebuild_tensor_v2"): tensor,
+        ("torch._utils", "_rebuild_parameter"): parameter,
+    }
+    return found if depth else {**found, ("torch.storage", "_load_from_bytes"): nested}
+
+
+def _strided(
+    storage: Tensor, offset: int, size: tuple[int, ...], stride: tuple[int, ...]
 ) -> Tensor:
+    """A tensor of a storage; one with more numbers than that would fill the memory from nothing."""
     if storage.is_meta:
         return storage
-    return torch.as_strided(storage, tuple(size), tuple(stride), offset).clone()
-
-
-def _parameter(data: Tensor, *_: Any) -> Tensor:
-    return data
-
-
-def _nested(content: bytes) -> Any:
-    """A storage that was pickled as a file within the file."""
-    return load(content)
-
-
-CALLS: Calls = {
-    ("collections", "OrderedDict"): collections.OrderedDict,
-    ("builtins", "set"): set,
-    ("__builtin__", "set"): set,
-    ("torch._utils", "_rebuild_tensor_v2"): _tensor,
-    ("torch._utils", "_rebuild_parameter"): _parameter,
-    ("torch.storage", "_load_from_bytes"): _nested,
-}
+    if math.prod(size) > storage.numel():
+        raise Problem(f"a tensor of {size} has more numbers than its storage")
+    return torch.as_strided(storage, size, stride, offset).clone()
 
 
 def tensors(content: bytes) -> dict[str, Tensor]:
     """The tensors of a state dict or of a pickled module, by their dotted names."""
-    found = _flat(_unwrapped(load(content)))
+    with _whole():
+        found = _flat(_unwrapped(load(content)))
     if not found:
         raise Problem("it holds neither a state dict nor a module")
     return found
@@ -194,7 +219,7 @@ def _unwrapped(found: Any) -> Any:
     """The state dict inside a checkpoint that has other things beside it."""
     if isinstance(found, Mapping):
         for key in ("state_dict", "model_state_dict", "model"):
-            if isinstance(found.get(key), Mapping | Stub):
+            if key in found and isinstance(found[key], Mapping | Stub):
                 return found[key]
     return found
 

@@ -151,7 +151,7 @@ def decide(parts: Sequence[Part], nets: Sequence[str]) -> Outcome:
         answer = "fails"
     else:
         answer = "undecided"
-    return Outcome(answer, tuple(parts), nets=tuple(nets))
+    return Outcome(answer, tuple(parts), nets=tuple(dict.fromkeys(nets)))
 
 
 def paired(

@@ -15,6 +15,7 @@ from skipgate.nets.block import Block
 from skipgate.nets.network import Network
 from skipgate.probes.subject import Subject
 from skipgate.settings import Probes
+from skipgate.streams import stream
 
 SOME = 1000
 """Units that are watched from resample to resample."""
@@ -51,20 +52,21 @@ class Errors:
     def __init__(self, subject: Subject, stages: Sequence[int]) -> None:
         self._last = [max(i for i, s in enumerate(stages) if s == mine) for mine in stages]
         self._errors = [Moments(subject) for _ in stages]
-        self._ends = [Moments(subject) for _ in stages]
+        self._ends = {end: Moments(subject) for end in self._last}
 
     def add(self, outputs: Sequence[Tensor]) -> None:
         """Take up what all blocks give for a batch."""
         for place, end in enumerate(self._last):
             self._errors[place].add(outputs[place] - outputs[end])
-            self._ends[place].add(outputs[end])
+        for end, moments in self._ends.items():
+            moments.add(outputs[end])
 
     def found(self) -> Found:
         """All numbers as [block][seed]."""
         return {
             "mean": [m.mean().tolist() for m in self._errors],
             "deviation": [m.deviation().tolist() for m in self._errors],
-            "size": [m.deviation().tolist() for m in self._ends],
+            "size": [self._ends[end].deviation().tolist() for end in self._last],
         }
 
 
@@ -98,11 +100,16 @@ def _outputs(network: Network, x: Tensor) -> list[Tensor]:
     return found
 
 
+def _some_of(units: int) -> Tensor:
+    """Units in a random order that is always the same; all of them where they are few."""
+    return torch.randperm(units, generator=stream(0, "units"))[:SOME]
+
+
 class Moments:
     """Mean and standard deviation over examples, unit by unit, of values (replica, batch, ...).
 
-    Where a subject is resampled, the spread of some thousand units, evenly chosen, says by how much
-    the deviation of all units varies from resample to resample.
+    Where a subject is resampled, the spread of a thousand units says by how much the deviation of
+    all units varies from resample to resample.
     """
 
     def __init__(self, subject: Subject | None = None) -> None:
@@ -122,7 +129,7 @@ class Moments:
         if self._counts is not None:
             units = values[0].flatten(1)
             self._means.append(units.mean(1))
-            self._some.append(units[:, :: max(1, units.shape[1] // SOME)])
+            self._some.append(units[:, _some_of(units.shape[1])])
 
     def mean(self) -> Tensor:
         """The mean of each unit, averaged over units, by replica or resample."""

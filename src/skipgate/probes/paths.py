@@ -69,15 +69,20 @@ def gradient_norms(subject: Subject, open_: Tensor, examples: int, draws: int) -
         taps, g = _taps(subject, x, y)
     longest = open_.sum(1)
     columns = 1 + subject.resamples if subject.resamples else network.replicas
-    total = torch.zeros(len(taps) + 1, columns, dtype=torch.float64)
+    found = torch.zeros(draws, len(taps) + 1, columns, dtype=torch.float64)
     for draw in range(draws):
         rows = zip(open_, subject.names, strict=True)
         ranks = torch.stack([_ranks(each, draw, seed) for each, seed in rows])
         for length in range(int(longest.max()) + 1):
             norms = _along(taps, ranks < length, g).double().flatten(2).norm(dim=2)
             norms = first.averages(norms).cpu()
-            total[length] += torch.where(longest >= length, norms, 0.0)
-    return (total / draws).tolist()
+            found[draw, length] = torch.where(longest >= length, norms, 0.0)
+    mean = found.mean(0)
+    for column in range(1, 1 + subject.resamples):
+        # What depends on the paths that were drawn must not seem certain.
+        chosen = torch.randint(draws, (draws,), generator=stream(column, "paths again"))
+        mean[:, column] = found[chosen, :, column].mean(0)
+    return mean.tolist()
 
 
 def _ranks(open_: Tensor, draw: int, seed: int) -> Tensor:

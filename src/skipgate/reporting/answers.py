@@ -24,15 +24,16 @@ ABOUT = (
 
 ABOUT_IMAGES = (
     "Each sentence is quoted and tested. **One network is one draw, and nothing here says what "
-    "another training would have given: what is uncertain is which images it was tested on.** "
-    "These are drawn again and again, with replacement (Efron's bootstrap), by the same draws for "
-    "all networks that share them, and the spread of a margin over these resamples is its "
+    "another training would have given: what is uncertain is which images it was tested on, and "
+    "which orders and paths a probe has drawn.** Both are drawn again and again, with replacement "
+    "(Efron's bootstrap), images by the same draws for all networks that share them, and the "
+    "spread of a margin over these resamples is its "
     "standard error. A sentence **holds** when every part of the test is above 0 at the 5% level, "
     "**fails** when some part is below 0 at 5% over the number of parts, and is **undecided** "
     "otherwise. A margin is that of the images as they are, with its 90% interval; beside it "
     "stands the smallest one that would have been seen four times out of five. Which nets decide "
-    "a sentence was stated before its answer was seen; rows in *italics* are shown beside the test "
-    "and decide nothing."
+    "a sentence stands in `papers/`: the source's own network, or the nearest to it. Rows in "
+    "*italics* are shown beside the test and decide nothing."
 )
 
 
@@ -80,6 +81,8 @@ def _power(outcome: Outcome) -> str:
     """The power at the source's effect, or what could have been seen where it states none."""
     if not outcome.parts or outcome.answer == "by construction":
         return ""
+    if all(part.is_resampled and not part.error for part in outcome.parts):
+        return "It is the same in all resamples."
     if outcome.power is not None:
         return f"Power if the source's own margins are true: {_percent(outcome.power)}."
     widest = max(outcome.parts, key=lambda part: part.visible)
@@ -117,7 +120,8 @@ def _row(part: Part, name: str, stated: bool) -> dict[str, object]:
     }
     if stated:
         row["by the source"] = "-" if part.stated is None else f"{part.stated:+.3g}"
-    row["would be seen"] = _number(part.visible, "")
+    certain = part.is_resampled and not part.error
+    row["would be seen"] = "-" if certain else _number(part.visible, "")
     return row
 
 

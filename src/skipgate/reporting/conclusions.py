@@ -115,7 +115,8 @@ def _estimates(study: StudyResults) -> str:
         shares = np.array(part["mean"], dtype=float) / np.array(part["size"], dtype=float)
         stages = np.array(part["stage"])
         # The last block of a stage is what the others are set against.
-        means = [shares[stages == stage][:-1].mean() for stage in np.unique(stages)]
+        several = [stage for stage in np.unique(stages) if (stages == stage).sum() > 1]
+        means = [shares[stages == stage][:-1].mean() for stage in several]
         told.append(f"`{net}` {', '.join(f'{mean:+.2f}' for mean in means)}")
     if not told:
         return ""

@@ -93,7 +93,12 @@ def _measure(study: StudyResults) -> str:
 
 
 def _origins(study: StudyResults) -> str:
-    again = "`make again NET=...` trains and probes a net from scratch."
+    how = (
+        "obtains and probes a net again"
+        if study.is_given
+        else "trains and probes a net from scratch"
+    )
+    again = f"`make again NET=...` {how}."
     return f"{again}\n\n{tables.origins(study)}" if study.results else ""
 
 

@@ -202,7 +202,7 @@ def origins(study: StudyResults) -> str:
                 "net": f"`{net}`",
                 "spec": f"[{result.spec.digest}]({spec_link})",
                 "parameters": f"{result.spec.parameters:,}",
-                "trained on": trained,
+                "obtained on" if study.is_given else "trained on": trained,
             }
         )
     return markdown(rows)

@@ -7,9 +7,14 @@ The former stays where a seed's number stands; the latter are kept beside it.
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from skipgate.results.by_seed import RESAMPLED, Content
 from skipgate.results.store import Result
 from skipgate.settings import LAYOUTS
+
+Places = npt.NDArray[np.int64]
 
 
 def parted(kind: str, found: Content, resamples: int) -> Content:
@@ -40,7 +45,18 @@ def over_images(result: Result) -> Result:
         kind: {**part, **_filled(kind, part)} if RESAMPLED in part else part
         for kind, part in result.parts.items()
     }
-    return replace(result, parts=parts)
+    return replace(result, parts=parts, resampled=True)
+
+
+def redrawn(result: Result, draws: int, columns: int) -> Places:
+    """Which of a probe's random draws each column takes, as [column][draw].
+
+    A seed takes all of them. A resample of images takes as many with replacement, or what depends
+    on the draw would seem certain.
+    """
+    if not result.resampled:
+        return np.tile(np.arange(draws), (columns, 1))
+    return np.random.default_rng(draws).integers(0, draws, (columns, draws))
 
 
 def _filled(kind: str, part: Content) -> Content:

@@ -30,6 +30,8 @@ class Result:
     parts: dict[str, dict[str, Any]]
     missing: dict[str, str] = field(default_factory=dict)
     """Why a part that the net should have is not there."""
+    resampled: bool = False
+    """Whether images drawn again stand in the place of seeds; `results/by_image.py` sees to it."""
 
     def part(self, kind: str) -> dict[str, Any]:
         """One part, or Waiting."""

@@ -76,20 +76,18 @@ class _Array:
         self.state = state
 
 
-def _empty(*_: Any) -> _Array:
-    return _Array()
+def _numpy() -> pickles.Calls:
+    """All that these pickles call: arrays and types of which only the state is kept."""
 
+    def empty(*_: Any) -> _Array:
+        return _Array()
 
-NUMPY = {
-    ("numpy.core.multiarray", "_reconstruct"): _empty,
-    ("numpy._core.multiarray", "_reconstruct"): _empty,
-    ("numpy", "dtype"): _empty,
-}
-"""All that these pickles call."""
+    words = ("numpy.core.multiarray", "numpy._core.multiarray")
+    return {("numpy", "dtype"): empty, **{(word, "_reconstruct"): empty for word in words}}
 
 
 def _unpickled(content: bytes) -> bytes:
-    batch: Mapping[bytes, Any] = pickles.load(content, NUMPY, encoding="bytes")
+    batch: Mapping[bytes, Any] = pickles.load(content, _numpy(), encoding="bytes")
     labels = np.array(batch[b"labels"], np.uint8)
     images = np.frombuffer(batch[b"data"].state[-1], np.uint8).reshape(-1, PIXELS)
     return np.concatenate([labels[:, None], images], axis=1).tobytes()

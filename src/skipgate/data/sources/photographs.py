@@ -8,6 +8,7 @@ from pathlib import Path
 from skipgate.data import raw
 from skipgate.data.fetching import Arrays
 from skipgate.data.photographs import as_test_set
+from skipgate.files import Problem
 from skipgate.settings import Source
 
 FOLDERS = ("foolbox/data/imagenet_", "/data/imagenet/")
@@ -48,5 +49,5 @@ def _label(name: str) -> int:
     """The class stands after the last underscore."""
     word = Path(name).stem.rpartition("_")[2]
     if not word.isdigit():
-        raise raw.Unavailable(f"{name} does not end in the number of a class")
+        raise Problem(f"the photograph {name} does not end in the number of its class")
     return int(word)

@@ -82,7 +82,7 @@ def _decided(claim: str, study: StudyResults, nets: Sequence[str] | None) -> Fou
         return None
     others = (_tested(claim, _on(study, [net])) for net in study.specs if net not in nets)
     beside = [
-        replace(part, name=f"{part.name}; another network than the source's")
+        replace(part, name=f"{part.name}; not the source's net")
         for other in others
         if other is not None
         for part in other.parts
@@ -107,6 +107,9 @@ def _tested(claim: str, study: StudyResults) -> Found | None:
 
 
 def _resampled(as_they_are: Sequence[Part], again: Sequence[Part]) -> list[Part]:
-    """The margins of resamples, each with the effect in the images as they are."""
+    """The margins of resamples, each with the effect in the images as they are.
+
+    A part that these have no number for has none.
+    """
     pairs = zip(as_they_are, again, strict=True)
-    return [replace(b, name=a.name, effect=a.mean if a.margins else None) for a, b in pairs]
+    return [replace(b, name=a.name, effect=a.mean) if a.margins else a for a, b in pairs]

@@ -20,11 +20,14 @@ from skipgate.judging.claims.nets import (
 )
 from skipgate.judging.evidence import Part, above, below, paired
 from skipgate.judging.papers import Paper, column_of
+from skipgate.results.by_image import redrawn
 from skipgate.results.store import Result, StudyResults
 from skipgate.settings import Measure
 
 SMOOTH = 0.7
 """The rank correlation above which errors follow the shuffling."""
+FEWEST_ORDERS = 3
+"""With fewer there is nothing that could rise smoothly."""
 MOST = 0.5
 AROUND = 10.0
 """Points: the number that the source says around is printed to ten."""
@@ -99,9 +102,15 @@ def shuffle_smooth(study: StudyResults) -> Found | None:
     """Rank correlation of the error with the distance from the trained order."""
 
     def parts(result: Result) -> list[Part]:
-        taus = result.part("shuffle")["tau"]
-        errors = np.array(result.part("shuffle")["errors"], dtype=float)
-        ranks = [-float(stats.spearmanr(taus, column).statistic) for column in errors.T]
+        taus = np.array(result.part("shuffle")["tau"])
+        if len(set(taus)) < FEWEST_ORDERS:
+            return []
+        columns = np.array(result.part("shuffle")["errors"], dtype=float).T
+        chosen = redrawn(result, len(taus), len(columns))
+        ranks = [
+            -float(stats.spearmanr(taus[own], column[own]).statistic)
+            for own, column in zip(chosen, columns, strict=True)
+        ]
         return [above(f"{result.spec.net}, rank correlation above {SMOOTH:g}", ranks, SMOOTH)]
 
     return of_resnets(study, parts)
@@ -113,9 +122,13 @@ def shuffle_mild(study: StudyResults) -> Found | None:
     def parts(result: Result) -> list[Part]:
         shuffle = result.part("shuffle")
         moved = np.array(shuffle["tau"]) < 1
-        errors = np.array(shuffle["errors"], dtype=float)[moved]
-        whole = np.array(result.part("lesion")["whole"], dtype=float)
-        share = (errors - whole < MILD).mean(0).tolist()
+        if not moved.any():
+            return []
+        errors = np.array(shuffle["errors"], dtype=float)
+        # The first draw makes no swap: the whole network on the images that were shuffled on.
+        mild = (errors[moved] - errors[0] < MILD).T
+        chosen = redrawn(result, mild.shape[1], len(mild))
+        share = [float(row[own].mean()) for own, row in zip(chosen, mild, strict=True)]
         return [above(f"{result.spec.net}, share of orders above {MANY:g}", share, MANY)]
 
     return of_resnets(study, parts)

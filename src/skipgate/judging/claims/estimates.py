@@ -83,8 +83,7 @@ def _by_stage(result: Result) -> list[Part]:
     shares = _numbers(result, "mean") / _numbers(result, "size")
     return [
         Part(
-            f"{result.spec.net}, stage {number} alone: output less A, in spreads of A; below 0 it "
-            "underestimates",
+            f"{result.spec.net}, stage {number}: output less A, in spreads of A",
             tuple(shares[stage[:-1]].mean(0).tolist()),
         )
         for number, stage in enumerate(stages, start=1)
@@ -129,7 +128,8 @@ TESTS = {
         "With A taken for the output of the stage's last block, the size of the mean difference "
         "from it, averaged over all other blocks and without the last of several stages, is below "
         f"{SMALL:g} of the standard deviation of A, in the deepest trained residual and gated "
-        "network of each body whose blocks can lower a feature.",
+        "network of each body whose blocks can lower a feature. Stage by stage it is shown with "
+        "its sign beside the test: below 0 a block underestimates A.",
         estimation_mean,
     ),
     "residual-zero-mean": Test(

@@ -8,6 +8,7 @@ import numpy as np
 
 from skipgate.judging.evidence import Part
 from skipgate.judging.papers import Paper
+from skipgate.results.by_image import redrawn
 from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults, Waiting
 from skipgate.settings import Measure, Mlp
@@ -200,5 +201,6 @@ def mean_of(rows: Sequence[Sequence[float | None]]) -> tuple[float, ...]:
 def pruned(result: Result, share: float) -> list[float]:
     """Error per seed after a share of the blocks is removed at random, averaged over orders."""
     random = np.array(result.part("prune")["random"], dtype=float)
-    place = round(share * (random.shape[1] - 1))
-    return [float(v) for v in random[:, place].mean(0)]
+    columns = random[:, round(share * (random.shape[1] - 1))].T
+    chosen = redrawn(result, len(random), len(columns))
+    return [float(column[own].mean()) for own, column in zip(chosen, columns, strict=True)]

@@ -47,7 +47,7 @@ def paths_removed(study: StudyResults) -> Found | None:
         paired(one, _cost(plain), _cost(beside), unit),
         below(most, difference(half, quarter), MILD, unit),
     ]
-    cost = paired("cost of a quarter", quarter, residual.part("lesion")["whole"], unit)
+    cost = paired("cost of a quarter", quarter, pruned(residual, 0.0), unit)
     return Found(parts, [plain, beside, residual], (cost,))
 
 

@@ -47,8 +47,9 @@ def _block(body: Vgg, plan: Plan, place: tuple[int, int], width: int, *, pooled:
     conv = functools.partial(Conv, plan.replicas, width, wide, 3, bias=body.bias)
     s = shortcut("pad", Conv(plan.replicas, width, wide, 1), body.norm)
     before = MaxPool(2, 2) if pooled else nn.Identity()
-    keeps_shape = isinstance(s, nn.Identity) and not pooled
+    widens = not isinstance(s, nn.Identity)
     gates = plan.gates(place[1], body.count, conv)
     plain = isinstance(gates.C, Constant) and gates.C.value == 0
-    site = Site(*place, keeps_shape, alone=plain and not keeps_shape)
+    # What halves the image comes before both paths, and stays when the map is removed.
+    site = Site(*place, keeps_shape=not widens and not pooled, alone=plain and widens)
     return Block(site, block_paths(body, [conv()], s, before=before), gates)
