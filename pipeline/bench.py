@@ -48,8 +48,8 @@ At most {{:.2f}} GB of memory were held, with PyTorch, the images and both netwo
 
 A whole forward pass for every lesion, against re-using what comes before the lesion; \
 the errors are the same. Best of
-{LESION_ROUNDS} rounds; ResNet-56 on {COLOURED[0]:,} images in one round: either way takes ten times \
-as long on 10,000.
+{LESION_ROUNDS} rounds; ResNet-56 on {COLOURED[0]:,} images in one round: either way takes ten \
+times as long on 10,000.
 
 {{}}
 

@@ -76,11 +76,12 @@ def _probe_digest(kind: str, subject: Subject, settings: Probes) -> str:
 
 
 def brief(settings: Probes) -> Probes:
-    """The same with one path of each length.
+    """The same with one path of each length, or with two where these are drawn again.
 
     The twin shows what is done with a path, and the settings are hashed as well.
     """
-    return dataclasses.replace(settings, paths=dataclasses.replace(settings.paths, draws=1))
+    draws = 2 if settings.resamples else 1
+    return dataclasses.replace(settings, paths=dataclasses.replace(settings.paths, draws=draws))
 
 
 def _kept(settings: Settings, fresh: dict[str, Any]) -> str | None:
