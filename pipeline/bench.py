@@ -19,11 +19,9 @@ SEEDS = 5
 ROUNDS = 6
 LESION_ROUNDS = 4
 DEPTHS = (2, 20, 100)
-DENSE = "multilayer network, d = 100"
-CONV = "convolutional residual network, n = 5"
 BODIES: dict[str, tuple[Body, int, int]] = {
-    DENSE: (Mlp("mlp", 100), 5, 2000),
-    CONV: (Resnet("resnet", 5, 8), 1, 500),
+    "multilayer network, d = 100": (Mlp("mlp", 100), 5, 2000),
+    "convolutional residual network, n = 5": (Resnet("resnet", 5, 8), 1, 500),
 }
 RESNET_56 = Resnet("resnet", 9, order="post", shortcut="project-norm")
 COLOURED = 1000, (3, 32, 32)
@@ -70,8 +68,7 @@ def main() -> None:
     ]
     lesions.append(bench.lesions("ResNet-56", RESNET_56, 1, bench.made_up_images(*COLOURED), 1))
     tables = (
-        markdown(bench.rows(trained, "s a seed and epoch")),
-        peak,
+        *(markdown(bench.rows(trained, "s a seed and epoch")), peak),
         markdown(bench.rows(lesions, "s")),
     )
     page = PAGE.format(*tables, f"PyTorch {version('torch')} on {machine()}")

@@ -91,6 +91,7 @@ def test_a_users_checkpoint_goes_from_file_to_page_by_one_line_and_one_command(p
     assert {"lesion.png", "response.png", "paper-unrolled-4.png"} <= figures
     assert "training.png" not in figures, "nothing was trained"
     assert project.repro("report@mine") == []
+    assert "+nan" not in page
 
 
 def test_the_network_that_is_probed_is_the_users(project):
@@ -286,6 +287,19 @@ def test_weights_of_another_hash_are_not_taken(tmp_path, monkeypatch, state):
         Problem, match=r"npm: package/net\.pt: its tensors hash to [0-9a-f]{64}, not"
     ):
         weights.load_into(network(), "net", wanted)
+
+
+def test_a_wrong_file_is_not_taken_for_an_absent_one(tmp_path, monkeypatch):
+    """Also where a study can do without the net: what is there and wrong is said."""
+    monkeypatch.setenv(raw.FOLDER, str(tmp_path))
+    wanted = Weights("net.pt", optional=True)
+    with pytest.raises(NotAtHand, match=r"net/net\.pt is not there"):
+        weights.load_into(network(), "net", wanted)
+    (tmp_path / "net").mkdir()
+    (tmp_path / "net" / "net.pt").write_bytes(evil(tmp_path / "trace"))
+    with pytest.raises(Problem, match="it would call") as caught:
+        weights.load_into(network(), "net", wanted)
+    assert not isinstance(caught.value, NotAtHand)
 
 
 class Quiet(SimpleHTTPRequestHandler):

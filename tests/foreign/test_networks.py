@@ -240,6 +240,16 @@ def test_every_source_and_format_is_one_net(he_files, tmp_path):
     assert fingerprint(first) != one
 
 
+def test_the_prefix_of_data_parallel_training_is_taken_off():
+    network = empty(SMALL_56)
+    state = made_up(network, str)
+    plainly = fill(network, state, "torchvision")
+    assert (
+        fill(empty(SMALL_56), {f"module.{k}": t for k, t in state.items()}, "torchvision")
+        == plainly
+    )
+
+
 def refused(network, state, names="torchvision"):
     with pytest.raises(Problem) as caught:
         fill(network, state, names)

@@ -139,3 +139,36 @@ def test_a_storage_shorter_than_its_tensor_is_refused():
 def test_what_holds_no_tensors_is_refused(value):
     with pytest.raises(Problem, match="neither a state dict nor a module"):
         pickles.tensors(pickle.dumps(value))
+
+
+def test_a_module_that_holds_itself_is_refused():
+    """An endless walk through its parts ends in a sentence."""
+    content = (
+        b"\x80\x02cx\nModule\n)\x81q\x00}q\x01X\x08\x00\x00\x00_modulesq\x02"
+        b"}q\x03X\x01\x00\x00\x00aq\x04h\x00ssb."
+    )
+    with pytest.raises(Problem, match="recursion"):
+        pickles.tensors(content)
+
+
+def test_files_within_files_go_one_level_deep():
+    content = pickle.dumps(torch.ones(2).untyped_storage()._cdata)
+    for _ in range(2):
+        content = pickle.dumps(Calls(torch.storage._load_from_bytes, content))
+    with pytest.raises(Problem, match=r"it would call torch\.storage\._load_from_bytes"):
+        pickles.load(content)
+
+
+def test_a_tensor_larger_than_its_storage_is_refused():
+    small = torch.ones(1).expand(1000, 1000)
+    with pytest.raises(Problem, match="more numbers than its storage"):
+        pickles.tensors(saved({"weight": small}))
+
+
+def test_a_pickle_cannot_alter_what_reads_the_next_one():
+    """BUILD may set attributes of what a pickle names; they are gone with its file."""
+    names = b"ctorch._utils\n_rebuild_parameter\n"
+    content = b"\x80\x02" + names + b"N}X\x0c\x00\x00\x00__defaults__K\x01\x85s\x86b."
+    pickles.load(content)
+    found = pickles.load(b"\x80\x02" + names + b".")
+    assert found.__defaults__ is None

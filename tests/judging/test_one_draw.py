@@ -11,10 +11,12 @@ from scipy import stats
 from skipgate import params
 from skipgate.files import Problem
 from skipgate.judging import claims, papers
+from skipgate.judging.claims.nets import pruned
 from skipgate.judging.evidence import Part, decide
 from skipgate.judging.judgement import judge_study
 from skipgate.reporting import answers
 from skipgate.results import store
+from skipgate.results.by_image import over_images, redrawn
 from tests.toys import ROOT
 
 
@@ -76,6 +78,25 @@ def test_the_effect_is_that_of_the_images_as_they_are(study, judged):
     again = np.array([r for r in lesion["resampled"]["without"] if r[0] is not None])
     assert part.error == pytest.approx(np.std(again.min(0), ddof=1))
     assert part.stated == pytest.approx(10), "90% by the source, where guessing gives 90%"
+
+
+def test_orders_are_drawn_again_along_with_images(study):
+    """Five orders of removal that differ by 20 points say less than 2,000 images alone would."""
+    result = study.results["resnet56-cifar10"]
+    again = over_images(result)
+    assert redrawn(result, 5, 1).tolist() == [[0, 1, 2, 3, 4]]
+    chosen = redrawn(again, 5, 200)
+    assert chosen.shape == (200, 5)
+    assert len({tuple(row) for row in chosen.tolist()}) > 100
+    random = np.array(again.part("prune")["random"])
+    place = round(0.5 * (random.shape[1] - 1))
+    assert np.std(pruned(again, 0.5)) > 1.5 * np.std(random[:, place].mean(0))
+
+
+def test_a_part_that_the_images_as_they_are_have_no_number_for_decides_nothing():
+    none, some = Part("p", ()), Part("p", tuple(np.linspace(0.1, 0.5, 200)))
+    (part,) = claims._resampled([none], [some])
+    assert decide([part], []).answer == "undecided"
 
 
 def altered(study, net, kind, change):
