@@ -6,7 +6,7 @@ import torch
 from skipgate import params
 from skipgate.data.examples import Split
 from skipgate.data.images import Images
-from skipgate.judging import papers
+from skipgate.judging import claims, papers
 from tests.toys import ROOT, TOY
 
 
@@ -18,6 +18,17 @@ def settings():
 @pytest.fixture(scope="module")
 def loaded(settings):
     return papers.load(settings, ROOT / "papers")
+
+
+@pytest.fixture
+def judged(loaded):
+    """A claim's outcome by its name."""
+
+    def outcome(claim, study):
+        paper = next(paper for paper in loaded.values() if claim in paper.claims)
+        return claims.judge(paper, claim, study)
+
+    return outcome
 
 
 @pytest.fixture

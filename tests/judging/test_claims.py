@@ -27,17 +27,6 @@ def study(monkeypatch):
     return store.load(params.load(), "digits")
 
 
-@pytest.fixture
-def judged(loaded):
-    """A claim's outcome by its name."""
-
-    def outcome(claim, study):
-        paper = next(paper for paper in loaded.values() if claim in paper.claims)
-        return claims.judge(paper, claim, study)
-
-    return outcome
-
-
 def test_three_answers():
     sure, contrary, open_ = (
         Part("p", tuple(v)) for v in ([1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.1])

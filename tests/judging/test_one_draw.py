@@ -26,15 +26,6 @@ def study(monkeypatch):
     return store.load(params.load(), "pretrained")
 
 
-@pytest.fixture
-def judged(loaded):
-    def outcome(claim, study):
-        paper = next(paper for paper in loaded.values() if claim in paper.claims)
-        return claims.judge(paper, claim, study)
-
-    return outcome
-
-
 def resampled(effect, spread, count=200):
     shape = stats.norm.ppf((np.arange(count) + 0.5) / count)
     return Part("p", tuple(effect + spread * shape / shape.std(ddof=1)), effect=effect)
