@@ -116,7 +116,7 @@ def test_named_nets_decide_and_others_stand_beside(study, judged):
     assert [part.name.split(",")[0] for part in outcome.parts] == ["resnet50-imagenet"]
     beside = [part.name for part in outcome.beside]
     assert sum("stage" in name and "resnet50" in name for name in beside) == 4
-    assert any(name.startswith("resnet18") and "not the source" in name for name in beside)
+    assert any(name.startswith("resnet18") and "another net" in name for name in beside)
     assert judged("lesion-mild", study).nets == ("resnet56-cifar10",)
 
 

@@ -82,7 +82,7 @@ def _decided(claim: str, study: StudyResults, nets: Sequence[str] | None) -> Fou
         return None
     others = (_tested(claim, _on(study, [net])) for net in study.specs if net not in nets)
     beside = [
-        replace(part, name=f"{part.name}; not the source's net")
+        replace(part, name=f"{part.name}; another net")
         for other in others
         if other is not None
         for part in other.parts
