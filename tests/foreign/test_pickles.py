@@ -165,6 +165,12 @@ def test_a_tensor_larger_than_its_storage_is_refused():
         pickles.tensors(saved({"weight": small}))
 
 
+def test_a_storage_that_is_too_large_is_not_unpacked(monkeypatch):
+    monkeypatch.setattr(pickles, "MOST", 100)
+    with pytest.raises(Problem, match="the storage 0 is larger than 100 bytes"):
+        pickles.tensors(saved({"weight": torch.ones(100)}))
+
+
 def test_a_pickle_cannot_alter_what_reads_the_next_one():
     """BUILD may set attributes of what a pickle names; they are gone with its file."""
     names = b"ctorch._utils\n_rebuild_parameter\n"

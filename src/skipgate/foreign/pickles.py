@@ -123,9 +123,14 @@ def _from_archive(content: bytes, calls: Calls) -> Any:
         (main,) = (name for name in archive.namelist() if name.endswith("data.pkl"))
         folder = main.removesuffix("data.pkl")
         pickled = io.BytesIO(archive.read(main))
-        return _Inert(
-            pickled, calls, lambda key: archive.read(f"{folder}data/{key}"), "utf-8"
-        ).load()
+
+        def storage(key: str) -> bytes:
+            name = f"{folder}data/{key}"
+            if archive.getinfo(name).file_size > MOST:
+                raise Problem(f"the storage {key} is larger than {MOST} bytes")
+            return archive.read(name)
+
+        return _Inert(pickled, calls, storage, "utf-8").load()
 
 
 def _from_stream(file: io.BytesIO, calls: Calls, encoding: str) -> Any:
