@@ -177,7 +177,6 @@ def _shuffles(errors):
         for result in study.results.values():
             part = result.parts["shuffle"]
             part["errors"] = [[errors(tau, x) for x in m] for tau in part["tau"]]
-            result.parts["lesion"]["whole"] = [0.0] * 5
 
     return make
 
@@ -235,7 +234,7 @@ MADE = {
     "lesion-early": _lesions(lambda first, x: x if first else 0.0, whole=2.0),
     "lesion-kills-plain": _lesions(lambda first, x: x, whole=80.0),
     "shuffle-smooth": _shuffles(lambda tau, x: -tau * x),
-    "shuffle-many-mild": _shuffles(lambda tau, x: 0.5 if x > 0 else 5.0),
+    "shuffle-many-mild": _shuffles(lambda tau, x: 0.0 if tau == 1 else 0.5 if x > 0 else 5.0),
     "paths-removed": _paths,
     "gates-sparse-by-sample": _gate_values,
     "estimation-error-zero-mean": _estimates(mean=lambda i, x: 0.1 - x / 20),
