@@ -5,13 +5,19 @@ from tqdm import tqdm
 from pipeline.stage import run
 from skipgate import params, paths, stages
 from skipgate.behaviour import specify
-from skipgate.files import write_json
+from skipgate.files import Problem, write_json
 
 
 def main() -> None:
     settings = params.load()
     nets = tqdm(settings.nets, desc="specify", unit="net")
     specs = {net: specify(settings, net) for net in nets}
+    for net, line in settings.nets.items():
+        if line.base and specs[net][0]["settings"] == specs[line.base][0]["settings"]:
+            raise Problem(
+                f"params.nets.{line.study}.{line.base}.vary: {' and '.join(line.choices)} changes "
+                f"nothing: {net} has the settings of {line.base}, and so its digest; leave it out"
+            )
     # Written only once all nets have passed, so that a bad setting leaves every spec as it was.
     for net, (train, probe) in specs.items():
         write_json(paths.spec_file(net), train)

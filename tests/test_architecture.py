@@ -18,6 +18,7 @@ WITHOUT_TORCH = (
     "paths",
     "reader",
     "settings",
+    "variations",
     "params",
     "stages",
     "specs",

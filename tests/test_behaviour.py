@@ -110,8 +110,8 @@ def test_renamed_attributes_change_nothing(settings, monkeypatch):
     class Renamed(Post):
         """The same transform whose parts have other names."""
 
-        def __init__(self, affines, norm, *, last_relu):
-            super().__init__(affines, norm, last_relu=last_relu)
+        def __init__(self, affines, norm, ending):
+            super().__init__(affines, norm, ending)
             self.maps, self.normalisers = self.affines, self.norms
             del self.affines, self.norms
 

@@ -30,6 +30,7 @@ from skipgate.training.loop import begin, build_for, run_epoch
 
 TWIN_SEEDS = range(2)
 TWIN_EXAMPLES = 8
+TWIN_HELD_OUT = 1
 TWIN_BATCH = 5  # leaves a smaller last batch, as real data do
 NORM_DECIMALS = 6
 SAME = 0.00001
@@ -126,10 +127,16 @@ def _twin(settings: Settings) -> tuple[Subject, dict[str, Any]]:
 
 
 def _trained(settings: Settings) -> tuple[Subject, dict[str, Any]]:
-    recipe = dataclasses.replace(settings.training, batch=TWIN_BATCH, evaluation_batch=TWIN_BATCH)
+    recipe = dataclasses.replace(
+        settings.training,
+        batch=TWIN_BATCH,
+        evaluation_batch=TWIN_BATCH,
+        images=0,
+        validation=min(settings.training.validation, TWIN_HELD_OUT),
+    )
     settings = dataclasses.replace(settings, recipe=recipe)
     state = begin(settings, TWIN_SEEDS, torch.device("cpu"), torch.float64)
-    split = state.task.made_up(TWIN_EXAMPLES, recipe, stream(0, "twin"))
+    split = state.task.made_up(TWIN_EXAMPLES, recipe, stream(0, "twin")).used_by(recipe)
     milestones = recipe.schedule.milestones(recipe.epochs)
     for epoch in milestones:
         run_epoch(state, split, epoch)

@@ -124,15 +124,19 @@ def _scores_with(subject: Subject, mask: Tensor) -> list[float]:
 
 
 def _alternating(works: Sequence[Callable[[], None]], rounds: int) -> list[float]:
-    """The fastest of several rounds of each, the first round left out."""
+    """The fastest of several rounds of each, after one that does not count.
+
+    A single round is one of work that lasts for minutes, and stands for itself.
+    """
     torch.set_num_threads(1)
     keep_memory()
     best = [float("inf")] * len(works)
-    for turn in range(rounds + 1):
+    warming = int(rounds > 1)
+    for turn in range(warming + rounds):
         for i, work in enumerate(works):
             start = time.perf_counter()
             work()
-            if turn:
+            if turn >= warming:
                 best[i] = min(best[i], time.perf_counter() - start)
     return best
 

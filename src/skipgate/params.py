@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -22,8 +23,11 @@ from skipgate.settings import (
     TaskSettings,
     Weights,
 )
+from skipgate.variations import labelled, varied
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+NOT_SAID = {"study", "base", "choices"}
+"""What follows from where a net stands."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,10 @@ class Net:
     """How many seeds are trained side by side; it decides last bits, not what a net is."""
     start: str = ""
     """Weights that somebody else has trained: an entry of `weights`, or a file of the user's."""
+    base: str = ""
+    """The net that this one is a variation of."""
+    choices: tuple[str, ...] = ()
+    """What is changed of that net, by name."""
 
     def __post_init__(self) -> None:
         positive(seeds=self.seeds, stack=self.stack)
@@ -76,6 +84,8 @@ class Params:
     studies: dict[str, StudySettings]
     nets: dict[str, Net]
     weights: dict[str, Weights] = field(default_factory=dict)
+    variations: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Changes by name, each a path into what a net is made of with its value."""
 
     def weights_of(self, net: str) -> Weights:
         """Where the weights may be had of a net that somebody else has trained."""
@@ -100,7 +110,8 @@ def load(file: Path = paths.PARAMS) -> Params:
     """Read `params.yaml`; whatever does not fit is refused by its path."""
     raw = read_yaml(file)
     if isinstance(raw, dict):
-        raw = {**raw, "nets": _expanded(raw)}
+        raw = dict(raw)
+        raw["nets"] = _expanded(raw)
     params: Params = read(Params, raw, file.stem)
     _check_names(params)
     _check_nets(params)
@@ -108,7 +119,10 @@ def load(file: Path = paths.PARAMS) -> Params:
 
 
 def _expanded(raw: dict[str, Any]) -> Any:
-    """Every net by its name, with its study and the defaults of that study filled in."""
+    """Every net by its name, with its study and the defaults of that study filled in.
+
+    Variations are nets too; what they are made of is added to `raw`.
+    """
     by_study = raw.get("nets")
     studies = raw.get("studies")
     if not isinstance(by_study, dict) or not isinstance(studies, dict):
@@ -119,15 +133,32 @@ def _expanded(raw: dict[str, Any]) -> Any:
             raise Problem(f"params.nets: there is no study '{study}'; {nearest(study, studies)}")
         if not isinstance(nets, dict):
             raise Problem(f"params.nets.{study}: expected keys and values, found {nets!r}")
-        defaults = _defaults(studies[study], study)
+        defaults = {**_defaults(studies[study], study), "study": study}
         for name, net in nets.items():
-            if name in found:
+            own = dict(net) if isinstance(net, dict) else {"body": net}
+            for key in own.keys() & NOT_SAID:
+                raise Problem(f"params.nets.{study}.{name}.{key}: a net does not say this itself")
+            vary = own.pop("vary", [])
+            if name in found and (own or not vary):
                 raise Problem(f"params.nets.{study}: the net '{name}' stands twice; rename one")
-            own = net if isinstance(net, dict) else {"body": net}
-            if "study" in own:
-                raise Problem(f"params.nets.{study}.{name}.study: nets stand under their study")
-            found[name] = {**defaults, **own, "study": study}
+            # Of a net that stands in another study, only the variations are nets of this one.
+            whole = {**found.get(name, {}), **defaults, **own}
+            found.setdefault(name, whole)
+            for new, variation in _variations(raw, name, whole, vary):
+                if new in found:
+                    raise Problem(f"params.nets.{study}: the net '{new}' stands twice; rename one")
+                found[new] = variation
     return found
+
+
+def _variations(
+    raw: dict[str, Any], name: str, net: dict[str, Any], vary: Any
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    where = f"params.nets.{net['study']}.{name}.vary"
+    for label, choices, changes in labelled(vary, raw.get("variations"), where):
+        new = f"{name}-{label}"
+        variation = varied(raw, new, net, changes, f"{where}.{label}")
+        yield new, {**variation, "base": name, "choices": list(choices)}
 
 
 def _defaults(settings: Any, study: str) -> dict[str, Any]:
@@ -135,7 +166,7 @@ def _defaults(settings: Any, study: str) -> dict[str, Any]:
     defaults = (settings.get("defaults") or {}) if isinstance(settings, dict) else {}
     if not isinstance(defaults, dict):
         raise Problem(f"params.studies.{study}.defaults: expected keys and values")
-    known = {field.name for field in fields(Net)} - {"study"}
+    known = {field.name for field in fields(Net)} - NOT_SAID
     for key in defaults:
         if key not in known:
             where = f"params.studies.{study}.defaults.{key}"

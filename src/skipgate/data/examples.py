@@ -8,6 +8,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from skipgate.files import Problem
 from skipgate.settings import Recipe
 
 Batch = tuple[Tensor, Tensor]
@@ -26,6 +27,10 @@ class Examples(ABC):
     @abstractmethod
     def first(self, count: int) -> Self:
         """The first `count` of them; 0 means all."""
+
+    @abstractmethod
+    def held_out(self, count: int) -> tuple[Self, Self]:
+        """All but the last `count` of them, and these."""
 
     @abstractmethod
     def in_turn(self, size: int) -> Iterator[Batch]:
@@ -47,3 +52,18 @@ class Split:
 
     train: Examples
     test: Examples
+    validation: Examples | None = None
+    """What is held out of training, to choose by."""
+
+    def used_by(self, recipe: Recipe) -> "Split":
+        """The examples that a recipe trains on and holds out."""
+        train = self.train.first(recipe.images)
+        if not recipe.validation:
+            return Split(train, self.test)
+        if recipe.validation >= len(train):
+            raise Problem(
+                f"validation: {recipe.validation} held-out examples leave none of {len(train)} to "
+                "train on; hold out fewer"
+            )
+        kept, held_out = train.held_out(recipe.validation)
+        return Split(kept, self.test, held_out)

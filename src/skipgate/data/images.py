@@ -30,12 +30,16 @@ class Images(Examples):
     def first(self, count: int) -> "Images":
         return Images(self.x[: count or None], self.y[: count or None])
 
+    def held_out(self, count: int) -> tuple["Images", "Images"]:
+        kept = len(self) - count
+        return self.first(kept), Images(self.x[kept:], self.y[kept:])
+
     def in_turn(self, size: int) -> Iterator[Batch]:
         yield from zip(self.x.split(size), self.y.split(size), strict=True)
 
     def epoch(self, recipe: Recipe, streams: Streams) -> Iterator[Batch]:
         """The last batch may be smaller; none is left out."""
-        orders = [torch.randperm(len(self), generator=g) for g in streams("order")]
+        orders = [_order(len(self), g, shuffle=recipe.shuffle) for g in streams("order")]
         generators = streams("augment")
         for chosen in torch.stack(orders).split(recipe.batch, dim=1):
             index = chosen.to(self.y.device)
@@ -46,6 +50,10 @@ class Images(Examples):
     @property
     def device(self) -> torch.device:
         return self.y.device
+
+
+def _order(count: int, generator: torch.Generator, *, shuffle: bool) -> Tensor:
+    return torch.randperm(count, generator=generator) if shuffle else torch.arange(count)
 
 
 def load(folder: Path, top: int, pixels: Pixels | FixedPixels, device: torch.device) -> Split:

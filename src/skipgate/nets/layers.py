@@ -13,16 +13,22 @@ from skipgate.settings import Norm
 
 
 class Linear(nn.Module):
-    """y = x W^T + b, with its own W and b per replica."""
+    """y = x W^T + b, with its own W and b per replica; without `bias`, b stays 0."""
 
-    def __init__(self, replicas: int, in_features: int, out_features: int) -> None:
+    def __init__(
+        self, replicas: int, in_features: int, out_features: int, *, bias: bool = True
+    ) -> None:
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
         self.fan_in = in_features
         self.fan_out = out_features
         self.weight = nn.Parameter(torch.empty(replicas, out_features, in_features))
-        self.bias = nn.Parameter(torch.empty(replicas, out_features))
+        self.bias: Tensor
+        if bias:
+            self.bias = nn.Parameter(torch.empty(replicas, out_features))
+        else:
+            self.register_buffer("bias", torch.zeros(replicas, out_features), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """(replica, batch, in) to (replica, batch, out)."""
@@ -71,7 +77,12 @@ class BatchNorm(nn.Module):
         super().__init__()
         self.momentum = norm.momentum
         self.epsilon = norm.epsilon
-        self.weight = nn.Parameter(torch.ones(replicas, width))
+        self.start = norm.start
+        self.weight: Tensor
+        if norm.scale:
+            self.weight = nn.Parameter(torch.ones(replicas, width))
+        else:
+            self.register_buffer("weight", torch.ones(replicas, width), persistent=False)
         self.bias = nn.Parameter(torch.zeros(replicas, width))
         self.running_mean: Tensor
         self.running_var: Tensor

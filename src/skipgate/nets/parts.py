@@ -8,11 +8,13 @@ from torch import Tensor, nn
 
 from skipgate.nets.block import Paths
 from skipgate.nets.layers import Affine, BatchNorm, Conv, Linear
-from skipgate.nets.transforms import Post, Pre
+from skipgate.nets.transforms import Ending, Post, Pre
 from skipgate.settings import Imagenet, Mlp, Norm, Resnet, Vgg
 
 Style = Mlp | Resnet | Imagenet | Vgg
 """Bodies that say in which order their blocks normalise, activate and add."""
+ENDINGS: dict[str, Ending] = {"after": "relu", "before": "norm", "before-norm": "map"}
+"""What a block's transform ends with, by where its shortcut is added."""
 
 
 class Flat(nn.Module):
@@ -44,9 +46,11 @@ class MaxPool(nn.Module):
         return y
 
 
-def flat_stem(replicas: int, shape: tuple[int, ...], width: int) -> nn.Module:
-    """A linear map of the whole input."""
-    return nn.Sequential(Flat(), Linear(replicas, math.prod(shape), width))
+def flat_stem(
+    replicas: int, shape: tuple[int, ...], width: int, *ending: nn.Module, bias: bool = True
+) -> nn.Module:
+    """A linear map of the whole input, and what follows it."""
+    return nn.Sequential(Flat(), Linear(replicas, math.prod(shape), width, bias=bias), *ending)
 
 
 def block_paths(
@@ -62,13 +66,15 @@ def block_paths(
     `activated` says that a BN-ReLU has been applied to its input already.
     """
     s = s or nn.Identity()
+    replicas = len(affines[0].weight)
     if style.order == "post":
-        inside = style.addition == "after"
-        f: nn.Module = Post(affines, style.norm, last_relu=inside)
-        return Paths(f, s, before or nn.Identity(), nn.Identity() if inside else nn.ReLU())
+        after: nn.Module = nn.Identity() if style.addition == "after" else nn.ReLU()
+        if style.addition == "before-norm":
+            after = activation(replicas, affines[-1].out_features, style.norm)
+        f = Post(affines, style.norm, ENDINGS[style.addition])
+        return Paths(f, s, before or nn.Identity(), after)
     # Zagoruyko and Komodakis project the activated input.
     shared = isinstance(s, Conv | nn.Sequential)
-    replicas = len(affines[0].weight)
     before = activation(replicas, affines[0].in_features, style.norm) if shared else nn.Identity()
     return Paths(Pre(affines, style.norm, activated=activated or shared), s, before, nn.Identity())
 

@@ -1,7 +1,7 @@
 """F of the block equation: affine maps with batch normalisation and ReLU, in one of two orders."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Literal, cast
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -10,26 +10,33 @@ from skipgate.nets.dense import Layer, dot_norm_relu, fused
 from skipgate.nets.layers import Affine, BatchNorm
 from skipgate.settings import Norm
 
+Ending = Literal["relu", "norm", "map"]
+"""What a post-activation transform ends with, before its shortcut is added."""
+
 
 class Post(nn.Module):
     """(affine, BN, ReLU) for each map, as He et al. 2015.
 
-    The last ReLU may be left to come after the addition.
+    The last ReLU, or the last BN and ReLU, may be left to come after the addition.
     """
 
-    def __init__(self, affines: Sequence[Affine], norm: Norm, *, last_relu: bool) -> None:
+    def __init__(self, affines: Sequence[Affine], norm: Norm, ending: Ending) -> None:
         super().__init__()
         self.affines = nn.ModuleList(affines)
-        self.norms = nn.ModuleList(BatchNorm(len(a.weight), a.out_features, norm) for a in affines)
-        self.last_relu = last_relu
+        normed = affines[:-1] if ending == "map" else affines
+        self.norms = nn.ModuleList(BatchNorm(len(a.weight), a.out_features, norm) for a in normed)
+        self.last_relu = ending != "norm"
 
     def forward(self, x: Tensor, shut: Tensor | None = None) -> Tensor:
-        layers = list(zip(self.affines, self.norms, strict=True))
-        if self.training and shut is None and x.ndim == 3 and fused(x):
-            return dot_norm_relu(x, cast(list[Layer], layers), last_relu=self.last_relu)
-        for i, (affine, norm) in enumerate(layers, start=1):
-            x = norm(affine(x), shut)
-            x = F.relu(x) if self.last_relu or i < len(layers) else x
+        layers = list(zip(self.affines, self.norms, strict=False))
+        if layers and self.training and shut is None and x.ndim == 3 and fused(x):
+            x = dot_norm_relu(x, cast(list[Layer], layers), last_relu=self.last_relu)
+        else:
+            for i, (affine, norm) in enumerate(layers, start=1):
+                x = norm(affine(x), shut)
+                x = F.relu(x) if self.last_relu or i < len(layers) else x
+        for bare in self.affines[len(layers) :]:
+            x = bare(x)
         return x
 
 

@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from skipgate.files import Problem
 from skipgate.nets.crelu import CreluLinear, looking_linear
-from skipgate.nets.layers import Affine, Conv, Linear
+from skipgate.nets.layers import Affine, BatchNorm, Conv, Linear
 from skipgate.nets.network import Network
 
 Draw = Callable[[Affine, torch.Size, torch.Generator], Tensor]
@@ -57,6 +57,8 @@ WEIGHTS: dict[str, Draw] = {
     ),
     # What epsilon-ResNet's text says.
     "gaussian": lambda _, shape, generator: _normal(0.01, shape, generator),
+    # Keras's "uniform" of 2016.
+    "uniform": lambda _, shape, generator: _uniform(0.05, shape, generator),
     # PyTorch's default, which the lecture's network has, for biases too.
     "torch": lambda a, shape, generator: _uniform(1 / math.sqrt(a.fan_in), shape, generator),
     # Balduzzi et al. 2017: orthogonal maps, mirrored where they follow CReLU.
@@ -77,13 +79,16 @@ def initialise(network: Network, init: str, generators: Sequence[torch.Generator
                 module.weight[replica].copy_(
                     WEIGHTS[init](module, module.weight.shape[1:], generator)
                 )
-                if module.bias is not None:
+                if isinstance(module.bias, nn.Parameter):
                     shape = module.bias.shape[1:]
                     module.bias[replica].copy_(
                         WEIGHTS[init](module, shape, generator)
                         if init == "torch"
                         else torch.zeros(shape)
                     )
+        elif isinstance(module, BatchNorm) and module.start == "uniform":
+            for scale, generator in zip(module.weight, generators, strict=True):
+                scale.copy_(torch.rand(scale.shape, generator=generator, dtype=torch.float64))
     for gate in network.gates:
         gate.start()
 

@@ -4,9 +4,17 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
-from skipgate.reader import Chosen, between, positive
+from skipgate.reader import Chosen, between, later, positive
 
-Init = Literal["glorot-uniform", "he-normal", "he-normal-out", "gaussian", "torch", "looks-linear"]
+Init = Literal[
+    "glorot-uniform",
+    "he-normal",
+    "he-normal-out",
+    "gaussian",
+    "uniform",
+    "torch",
+    "looks-linear",
+]
 
 Shortcut = Literal["pad", "pool", "project", "project-norm"]
 """What a block's shortcut is where the shape changes: zeros, pooling and zeros, a 1x1 map, or such
@@ -23,6 +31,10 @@ class Norm:
 
     momentum: float = 0.1
     epsilon: float = 0.00001
+    scale: bool = later(True)
+    """Whether it multiplies what it has normalised by a factor that is learnt."""
+    start: Literal["one", "uniform"] = later("one")
+    """Where that factor begins: Torch of 2016 draws it from 0 to 1."""
 
     def __post_init__(self) -> None:
         between(0, 1, momentum=self.momentum)

@@ -44,6 +44,11 @@ class Measure:
         return f"test_{self.name}"
 
     @property
+    def validation_key(self) -> str:
+        """The same on examples that are held out of training."""
+        return f"validation_{self.name}"
+
+    @property
     def axis(self) -> str:
         """Label and unit, for an axis or a column."""
         return f"{self.label} ({self.unit})" if self.unit else self.label

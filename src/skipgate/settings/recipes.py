@@ -5,7 +5,7 @@ from abc import ABC
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-from skipgate.reader import between, fields_of, positive
+from skipgate.reader import between, fields_of, later, positive
 from skipgate.settings.schedules import ConstantRate, Fractions, Steps
 
 
@@ -141,6 +141,10 @@ class Recipe(Handling):
 
     The bytes must not depend on the machine's cores.
     """
+    validation: int = later(0)
+    """How many of these, from the last, are held out: scored every epoch and not trained on."""
+    shuffle: bool = later(True)
+    """Whether every epoch has an order of its own, or all have that of the data set."""
 
     def __post_init__(self) -> None:
         positive(
@@ -149,4 +153,4 @@ class Recipe(Handling):
             evaluation_batch=self.evaluation_batch,
             threads=self.threads,
         )
-        between(0, math.inf, images=self.images)
+        between(0, math.inf, images=self.images, validation=self.validation)

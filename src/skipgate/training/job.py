@@ -10,7 +10,6 @@ from pathlib import Path
 
 import torch
 
-from skipgate.data.examples import Split
 from skipgate.files import Problem, json_bytes, rounded
 from skipgate.nets.dense import compiled
 from skipgate.nets.network import Network
@@ -62,8 +61,7 @@ def train(
     settings = spec.settings
     device = prepare(settings.recipe)
     recipe = settings.training
-    split = task_of(settings.data).load(data, recipe, device)
-    split = Split(split.train.first(recipe.images), split.test)
+    split = task_of(settings.data).load(data, recipe, device).used_by(recipe)
     if len(split.train) % recipe.batch == 1:
         raise Problem(
             f"a batch of {recipe.batch} leaves a last one of a single example, which has "

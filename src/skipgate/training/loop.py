@@ -61,7 +61,10 @@ def begin(
     initialise(network, settings.body.init, streams(seeds, "init"))
     network.to(device, dtype)
     stepper = optimiser(network, settings.training.optimiser, settings.training.decay)
-    names = ("train_loss", settings.data.measure.key, "test_loss")
+    measure = settings.data.measure
+    names = ["train_loss", measure.key, "test_loss"]
+    if settings.training.validation:
+        names.append(measure.validation_key)
     history: History = {name: [] for name in names}
     return State(settings, tuple(seeds), task, network, stepper, history)
 
@@ -79,7 +82,9 @@ def run_epoch(state: State, split: Split, epoch: int) -> None:
     train_loss = train_batches(state, split)
     batch = state.settings.recipe.evaluation_batch
     tally = evaluate(state.network, state.task, split.test, batch)
-    values = (train_loss, tally.values(), tally.mean_loss())
+    values = [train_loss, tally.values(), tally.mean_loss()]
+    if split.validation is not None:
+        values.append(evaluate(state.network, state.task, split.validation, batch).values())
     for column, found in zip(state.history.values(), values, strict=True):
         column.append(found.tolist())
     state.epoch = epoch + 1

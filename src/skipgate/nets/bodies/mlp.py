@@ -2,18 +2,20 @@
 
 import functools
 
+from torch import nn
+
 from skipgate.nets.block import Block, Site
 from skipgate.nets.bodies import Plan
 from skipgate.nets.layers import Linear
 from skipgate.nets.network import Network
-from skipgate.nets.parts import block_paths, flat_stem, head
+from skipgate.nets.parts import activation, block_paths, flat_stem, head
 from skipgate.settings import Mlp
 
 
 def build(body: Mlp, plan: Plan) -> Network:
     """Linear, blocks, linear."""
     count = body.depth // body.layers
-    affine = functools.partial(Linear, plan.replicas, body.width, body.width)
+    affine = functools.partial(Linear, plan.replicas, body.width, body.width, bias=body.bias)
     blocks = [
         Block(
             Site(0, i, keeps_shape=True),
@@ -22,6 +24,13 @@ def build(body: Mlp, plan: Plan) -> Network:
         )
         for i in range(count)
     ]
-    stem = flat_stem(plan.replicas, plan.shape, body.width)
-    last = Linear(plan.replicas, body.width, plan.outputs)
+    stem = flat_stem(plan.replicas, plan.shape, body.width, *_ending(body, plan), bias=body.bias)
+    last = Linear(plan.replicas, body.width, plan.outputs, bias=body.bias)
     return Network(plan.replicas, stem, blocks, head(body, last))
+
+
+def _ending(body: Mlp, plan: Plan) -> list[nn.Module]:
+    """What follows the first map."""
+    if body.stem == "norm-relu":
+        return [activation(plan.replicas, body.width, body.norm)]
+    return [nn.ReLU()] if body.stem == "relu" else []

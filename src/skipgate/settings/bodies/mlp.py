@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
-from skipgate.reader import positive
+from skipgate.reader import later, positive
 from skipgate.settings.body import Body, Init, Norm, divides
 
 
@@ -16,10 +16,17 @@ class Mlp(Body):
     width: int = 50
     layers: int = 2
     order: Literal["post", "pre"] = "post"
-    addition: Literal["after", "before"] = "after"
-    """Whether a post-activation block adds its shortcut after or before its last ReLU."""
+    addition: Literal["after", "before", "before-norm"] = "after"
+    """Whether a post-activation block adds its shortcut after or before its last ReLU.
+
+    It may be added before the last batch normalisation too.
+    """
     init: Init = "glorot-uniform"
     norm: Norm = field(default_factory=Norm)
+    stem: Literal["linear", "relu", "norm-relu"] = later("linear")
+    """What follows the first map before the blocks begin."""
+    bias: bool = later(True)
+    """Whether affine maps have biases; those before batch normalisation make no difference."""
 
     def __post_init__(self) -> None:
         positive(depth=self.depth, width=self.width, layers=self.layers)
