@@ -5,7 +5,7 @@ from skipgate import params, paths
 from skipgate.files import write_atomically, write_json
 from skipgate.judging import papers
 from skipgate.judging.judgement import judge_study
-from skipgate.reporting import paper_figures
+from skipgate.reporting import choice_figure, paper_figures
 from skipgate.reporting.figures import draw_all
 from skipgate.reporting.pages import study_page
 from skipgate.results import store
@@ -18,6 +18,7 @@ def main(study: str) -> None:
     page = study_page(settings, loaded, judgement)
     draw_all(loaded, paths.figure_folder(study))
     paper_figures.draw_all(loaded, judgement, paths.figure_folder(study))
+    choice_figure.draw_all(judgement.choices, paths.figure_folder(study))
     write_json(paths.verdict_file(study), judgement.plain())
     write_atomically(paths.REPORTS / f"{study}.md", page.encode())
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from skipgate.files import rounded
-from skipgate.judging import claims
+from skipgate.judging import choices, claims
+from skipgate.judging.choices import Choices
 from skipgate.judging.evidence import ANSWERS, Outcome, Part
 from skipgate.judging.papers import Claim, Paper, Table
 from skipgate.judging.verdicts import LEVEL, WORDS, Gap, Verdict, Word, judge, together
@@ -52,6 +53,8 @@ class Judgement:
     nets: int
     tables: list[JudgedTable]
     claims: list[JudgedClaim]
+    choices: Choices | None = None
+    """Which of a paper's unstated choices were tried, where the study is about that."""
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -81,6 +84,7 @@ class Judgement:
             "findings": [
                 rounded({"text": text, "clarity": clarity}) for text, clarity in self._findings()
             ],
+            **({"choices": self.choices.plain()} if self.choices else {}),
         }
 
     def _cells(self) -> dict[str, dict[str, Any]]:
@@ -115,10 +119,11 @@ def judge_study(params: Params, study: StudyResults, papers: dict[str, Paper]) -
                     JudgedTable(source, name, table, verdicts, judge(params, table, study, "best"))
                 )
         for name, claim in paper.claims.items():
-            outcome = claims.judge(paper, name, study)
-            if outcome.answer != "not run" or claims.concerns(name, study):
+            outcome = claims.judge(paper, name, study.main)
+            if outcome.answer != "not run" or claims.concerns(name, study.main):
                 answered.append(JudgedClaim(source, name, claim, outcome))
-    return Judgement(study.name, len(study.results), tables, answered)
+    tried = choices.gather(params, study, papers)
+    return Judgement(study.name, len(study.results), tables, answered, tried)
 
 
 def _failed_claim(judged: JudgedClaim) -> tuple[str, float]:

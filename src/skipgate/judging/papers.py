@@ -145,6 +145,17 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """Something that a paper leaves open; `variations` of params.yaml has what is set instead."""
+
+    says: str
+    """What is done instead of the default, in our words and short."""
+    quote: str
+    """The source's own words that leave it open; [...] stands for what is left out."""
+    where: str
+
+
+@dataclass(frozen=True)
 class Paper:
     """A source."""
 
@@ -153,6 +164,8 @@ class Paper:
     protocols: dict[str, Protocol] = field(default_factory=dict)
     tables: dict[str, Table] = field(default_factory=dict)
     claims: dict[str, Claim] = field(default_factory=dict)
+    choices: dict[str, Choice] = field(default_factory=dict)
+    """By the name of the variation that changes it."""
 
 
 def load(params: Params, folder: Path = paths.PAPERS) -> dict[str, Paper]:
@@ -163,6 +176,9 @@ def load(params: Params, folder: Path = paths.PAPERS) -> dict[str, Paper]:
         for name, table in paper.tables.items():
             _check_table(params, paper, f"{file}: {name}", table)
         _check_claims(params, str(file), paper)
+        for choice in paper.choices.keys() - params.variations.keys():
+            known = nearest(choice, params.variations)
+            raise Problem(f"{file}: choices: params.yaml has no variation '{choice}'; {known}")
         for other in found.values():
             for claim in paper.claims.keys() & other.claims.keys():
                 raise Problem(

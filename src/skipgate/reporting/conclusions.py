@@ -10,6 +10,7 @@ from skipgate.judging.evidence import ANSWERS
 from skipgate.judging.judgement import JudgedTable, Judgement, better_rule
 from skipgate.judging.statistics import difference, estimate
 from skipgate.params import Params
+from skipgate.reporting import choices
 from skipgate.reporting.tables import over_images_text
 from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults, Waiting
@@ -28,10 +29,12 @@ SAID = {
 def conclusions(params: Params, study: StudyResults, judgement: Judgement) -> list[str]:
     """What a person in a hurry should know of a study."""
     found = [_decided(params, judgement)]
+    if judgement.choices:
+        found += choices.conclusions(judgement.choices)
     for judged in judgement.tables:
         found += _distances(judged) if judged.table.metric != MEAN_GATE.name else _levels(judged)
     for sentence in (_given, _failed, _gain, _gates, _shut, _estimates, _pruned, _lesions):
-        found.append(_said(sentence, study))
+        found.append(_said(sentence, study.main))
     return [text for text in (*found, told_answers(judgement)) if text]
 
 

@@ -51,13 +51,13 @@ def _shown(study: StudyResults) -> dict[str, Drawing]:
     return {
         name: drawing
         for name, drawing in drawings(study.measure).items()
-        if any(map(drawing.shows, study.results.values()))
+        if any(map(drawing.shows, study.main.results.values()))
     }
 
 
 def _draw_one(name: str, study: StudyResults, folder: Path) -> None:
     groups: Groups = {}
-    for result in study.results.values():
+    for result in study.main.results.values():
         # Of nets that differ in neither size nor line the first; the others are ablations.
         groups.setdefault(size(result.spec), {}).setdefault(line(result.spec), result)
     save(panels(groups, drawings(study.measure)[name]), folder / f"{name}.png")

@@ -6,7 +6,15 @@ from skipgate import paths
 from skipgate.judging.judgement import JudgedTable, Judgement, better_rule, out_of_reach
 from skipgate.judging.verdicts import Verdict
 from skipgate.params import Params
-from skipgate.reporting import answers, figures, paper_figures, probe_tables, tables
+from skipgate.reporting import (
+    answers,
+    choice_figure,
+    choices,
+    figures,
+    paper_figures,
+    probe_tables,
+    tables,
+)
 from skipgate.reporting.conclusions import conclusions
 from skipgate.results.store import StudyResults
 
@@ -67,17 +75,27 @@ def study_page(params: Params, study: StudyResults, judgement: Judgement) -> str
         f"# {study.name}: {params.studies[study.name].title}",
         concluded if study.results else "",
         *_about(params, study),
-        _titled("Beside the papers", papers),
+        _tried(study, judgement),
+        _titled("Beside the papers", "" if judgement.choices else papers),
         _titled("The papers' figures", _pictures(study, of_papers)),
         _titled("Claims", answers.section(judgement)),
         _nets(study),
         _titled("Gates", tables.gates(study), ABOUT_GATES_OPEN),
-        _titled("Choices changed one at a time", tables.ablations(study), ABOUT_ABLATIONS),
+        _titled("Choices changed one at a time", tables.ablations(study.main), ABOUT_ABLATIONS),
         *_probes(params, study),
         _titled("Figures", _pictures(study, figures.captions(study) if study.results else {})),
         _titled("Where the numbers come from", _origins(study)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _tried(study: StudyResults, judgement: Judgement) -> str:
+    """Where the choices lead that are changed of another study's nets."""
+    tried = judgement.choices
+    if not tried or not tried.effects:
+        return ""
+    picture = _pictures(study, choice_figure.captions(tried))
+    return _titled("Choices changed one at a time", choices.section(tried), picture)
 
 
 def _nets(study: StudyResults) -> str:

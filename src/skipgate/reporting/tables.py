@@ -160,13 +160,18 @@ def _word(verdict: Verdict, margin: float) -> str:
 
 
 def ablations(study: StudyResults) -> str:
-    """Nets that differ in a setting or two from an earlier one of the same family and size."""
+    """Variations beside the net that they vary.
+
+    Also nets that differ in a setting or two from an earlier one of the same family and size.
+    """
     first: dict[tuple[str, str], Result] = {}
     rows: list[dict[str, object]] = []
     moves = f"{study.measure.label} ({study.measure.points or 'difference'})"
     for net, result in study.having("train", "gates").items():
         main = first.setdefault((family(result.spec), size(result.spec)), result)
-        if main is not result:
+        if net in study.changes:
+            main = study.bases[study.changes[net].base]
+        if main is not result and main.has("train", "gates"):
             moved = estimate(difference(result.score(), main.score()))
             gates = estimate(difference(result.metric("mean_gate"), main.metric("mean_gate")))
             rows.append(

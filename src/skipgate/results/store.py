@@ -1,6 +1,6 @@
 """Results on disk, which are the truth; everything else is a view of them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -11,8 +11,11 @@ from skipgate.reader import nearest
 from skipgate.results.by_seed import is_together, only, runs_of
 from skipgate.settings import Measure
 
-Rule = Literal["last", "best"]
-"""Which epoch a number is read at; the papers name none."""
+Rule = Literal["last", "best", "validation"]
+"""Which epoch a number is read at; the papers name none.
+
+The last, the best on the test set, or the one that is best on held-out examples.
+"""
 
 Columns = list[list[float | None]]
 """[seed][epoch]; null where a seed had NaN."""
@@ -85,9 +88,20 @@ class Result:
 
     def best(self, metric: str) -> list[float | None]:
         """A training metric at its best epoch, per seed; of a loss, the smallest is."""
-        best = self.measure.best if metric == self.measure.key else partial(min, default=None)
+        scores = (self.measure.key, self.measure.validation_key)
+        best = self.measure.best if metric in scores else partial(min, default=None)
         columns = self.curve(metric)
         return [best(value for value in column if value is not None) for column in columns]
+
+    def chosen(self, metric: str) -> list[float | None]:
+        """A training metric at the first epoch that is best on held-out examples, per seed."""
+        key = self.measure.validation_key
+        if key not in self.part("train")["metrics"]:
+            raise Waiting(self.spec.net)
+        held_out = zip(self.curve(key), self.best(key), strict=True)
+        epochs = [None if best is None else column.index(best) for column, best in held_out]
+        columns = zip(self.curve(metric), epochs, strict=True)
+        return [None if epoch is None else column[epoch] for column, epoch in columns]
 
     def curve(self, metric: str) -> Columns:
         """A training metric by seed and epoch; null after a seed's last epoch."""
@@ -102,13 +116,22 @@ class Result:
     def metric(self, name: str, rule: Rule = "last") -> list[float | None]:
         """One number per seed.
 
-        A training metric at the last or the best epoch, or `mean_gate`, the mean of T over blocks.
+        A training metric at an epoch, or `mean_gate`, the mean of T over blocks at the last one.
         """
         if name == "mean_gate":
             blocks = self.part("gates")["T"]
             columns = zip(*blocks, strict=True)
             return [None if None in column else sum(column) / len(blocks) for column in columns]
-        return self.last(name) if rule == "last" else self.best(name)
+        readings = {"last": self.last, "best": self.best, "validation": self.chosen}
+        return readings[rule](name)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What makes a net a variation of another."""
+
+    base: str
+    choices: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -122,6 +145,24 @@ class StudyResults:
     missing: dict[str, str]
     absent: dict[str, str] = field(default_factory=dict)
     """Why the study does without some of its nets."""
+    changes: dict[str, Change] = field(default_factory=dict)
+    """Of which net its variations are one, and what they change."""
+    bases: dict[str, Result] = field(default_factory=dict)
+    """The nets that are varied, wherever they stand."""
+
+    @property
+    def main(self) -> "StudyResults":
+        """The study without variations of other studies' nets.
+
+        Those are set beside nets that stand elsewhere, and beside nothing else.
+        """
+        foreign = {net for net, change in self.changes.items() if change.base not in self.specs}
+        return replace(
+            self,
+            specs={net: spec for net, spec in self.specs.items() if net not in foreign},
+            results={net: one for net, one in self.results.items() if net not in foreign},
+            missing={net: why for net, why in self.missing.items() if net not in foreign},
+        )
 
     @property
     def is_given(self) -> bool:
@@ -153,7 +194,8 @@ def load(params: Params, study: str) -> StudyResults:
     """Read a study's results; a damaged file is refused, a result of other code is missing."""
     if study not in params.studies:
         raise Problem(f"params.yaml has no study '{study}'; {nearest(study, params.studies)}")
-    every = {net: specs.load(net) for net in params.nets_of(study)}
+    lines = params.nets_of(study)
+    every = {net: specs.load(net) for net in lines}
     absent = {net: why for net, spec in every.items() if (why := absence(spec))}
     known = {net: spec for net, spec in every.items() if net not in absent}
     results = {}
@@ -164,7 +206,21 @@ def load(params: Params, study: str) -> StudyResults:
             results[net] = result
         else:
             missing[net] = f"not run yet; run: dvc repro probe@{net}"
-    return StudyResults(study, params.measure_of(study), known, results, missing, absent)
+    return StudyResults(
+        study,
+        params.measure_of(study),
+        known,
+        results,
+        missing,
+        absent,
+        {net: Change(line.base, line.choices) for net, line in lines.items() if line.base},
+        bases={line.base: result_of(line.base) for line in lines.values() if line.base},
+    )
+
+
+def result_of(net: str) -> Result:
+    """The results of one net, of whatever study it is."""
+    return _result(specs.load(net))
 
 
 def absence(spec: specs.Spec) -> str:

@@ -45,7 +45,7 @@ def draw_all(study: StudyResults, judgement: Judgement, folder: Path) -> None:
 
 def found(study: StudyResults, judgement: Judgement) -> list[PaperFigure]:
     """The figures that this study can draw."""
-    sought = (kind.find(study, judgement) for kind in FIGURES)
+    sought = (kind.find(study.main, judgement) for kind in FIGURES)
     return [figure for figure in sought if figure is not None]
 
 

@@ -1,0 +1,150 @@
+"""Which unstated choices lead to a paper's numbers: sentences and tables."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from skipgate.judging.choices import READINGS, Candidate, Choices, Effect, Round
+from skipgate.judging.statistics import Estimate
+from skipgate.reporting.tables import linked, markdown
+from skipgate.results.store import Rule
+
+AT: dict[Rule, str] = {
+    "last": "the last epoch",
+    "best": "the best epoch on the test set",
+    "validation": "the best epoch on held-out images",
+}
+FAR = 2.0
+"""A number that lies so many deviations away from what a candidate predicts is missed by it."""
+ABOUT = (
+    "How much likelier the paper's numbers are by each choice than by the default at the last "
+    "epoch, as a power of ten, and the chance of such numbers, or of worse ones, if this is what "
+    "the paper did (at the likeliest epoch). A paper is taken for one more draw like our seeds. "
+    "[How](../docs/decisions/0014-choices.md)."
+)
+ABOUT_EFFECTS = (
+    "What each choice does to the net that it changes, paired by seed, with 95% intervals; the "
+    "choice that makes the paper's numbers likeliest comes first."
+)
+
+
+def conclusions(choices: Choices) -> list[str]:
+    """What a person in a hurry should know, a sentence for each set of rows."""
+    tried = {one.choices for part in choices.rounds for one in part.candidates} - {()}
+    alone = sum(len(choice) == 1 for choice in tried)
+    pairs = f", {len(tried) - alone} of them together," if len(tried) > alone else ""
+    counted = f"{alone} choices that the paper leaves open were changed one at a time{pairs}."
+    return [counted, *map(_concluded, reversed(choices.rounds))] if tried else []
+
+
+def _concluded(part: Round) -> str:
+    best = part.candidates[part.best]
+    rows = f"{' and '.join(row.title for row in part.rows)} ({_counted(part)})"
+    ahead = (
+        f"10^{part.gains[part.best]:.1f} times as likely as the default at the last epoch; by "
+        f"chance alone the best of {len(part.candidates)} candidates is so far ahead with "
+        f"p = {part.chance:.2g}"
+    )
+    fits = f"p = {best.chance(part.reported):.2g} of such numbers by it"
+    if part.answer == "found":
+        return f"**{rows}: {_told(best)} leads to the paper's numbers**: {ahead}; {fits}."
+    if part.answer == "nearer":
+        return (
+            f"**{rows}: {_told(best)} comes nearest, but does not lead to the paper's numbers**: "
+            f"{ahead}; {fits}: {_missed(best, part)}."
+        )
+    default = part.candidates[0].chance(part.reported)
+    return (
+        f"**{rows}: no choice leads to the paper's numbers more clearly than the default.** The "
+        f"likeliest is {_told(best)}, {ahead}; p = {default:.2g} of such numbers by the default."
+    )
+
+
+def _counted(part: Round) -> str:
+    count = sum(len(row.numbers) for row in part.rows)
+    return f"{count} numbers"
+
+
+def _told(candidate: Candidate) -> str:
+    """A candidate in words."""
+    what = " with ".join(f"`{choice}`" for choice in candidate.choices) or "the default"
+    return f"{what} at {AT[candidate.reading]}"
+
+
+def _missed(candidate: Candidate, part: Round) -> str:
+    """Which of the paper's numbers lie far from what a candidate predicts."""
+    missed = []
+    for row in part.rows:
+        prediction = candidate.predictions[row.net]
+        spread = np.sqrt(np.diag(prediction.scale))
+        for number, mean, deviation in zip(row.numbers, prediction.mean, spread, strict=True):
+            if abs(number.value - mean) > FAR * deviation:
+                missed.append(
+                    f"{number.measure.label} of {row.title} is reported as {number.value:g} "
+                    f"and predicted as {mean:.2f} ± {FAR * deviation:.2f}"
+                )
+    return "; ".join(missed) or "no number alone lies far away, all together do"
+
+
+def section(choices: Choices) -> str:
+    """The choices with the paper's words, a table of each round, and what each choice does."""
+    parts = [_words(choices)]
+    for part in reversed(choices.rounds):
+        rows = " and ".join(row.title for row in part.rows)
+        reported = "; ".join(_reported(part))
+        parts += [f"### {rows[0].upper()}{rows[1:]}", f"Reported: {reported}. {ABOUT}"]
+        parts.append(markdown(list(_likelihoods(part))))
+    parts += ["### What each choice does", ABOUT_EFFECTS]
+    parts.append(markdown([_effect(effect) for effect in choices.effects]))
+    return "\n\n".join(parts)
+
+
+def _words(choices: Choices) -> str:
+    """What each choice is, and the words that leave it open."""
+    used = dict.fromkeys(name for effect in choices.effects for name in effect.choices)
+    lines = []
+    for name in used:
+        if name in choices.words:
+            word = choices.words[name]
+            lines.append(f'- `{name}`: {word.says}. "{word.quote}" ({word.where})')
+    return "\n".join(lines)
+
+
+def _reported(part: Round) -> Iterator[str]:
+    for row in part.rows:
+        told = ", ".join(f"{number.measure.label} {number.value:g}" for number in row.numbers)
+        yield f"{row.title} {told}" if len(part.rows) > 1 else told
+
+
+def _likelihoods(part: Round) -> Iterator[dict[str, object]]:
+    """A row for each choice, the likeliest first."""
+    by_choice: dict[tuple[str, ...], list[int]] = {}
+    for place in np.argsort(part.gains, kind="stable")[::-1].tolist():
+        by_choice.setdefault(part.candidates[place].choices, []).append(place)
+    for choice, places in by_choice.items():
+        gains = {part.candidates[place].reading: part.gains[place] for place in places}
+        likeliest = part.candidates[places[0]]
+        yield {
+            "choice": " + ".join(f"`{name}`" for name in choice) or "*default*",
+            **{AT[reading]: _gain(gains.get(reading)) for reading in READINGS},
+            "p": f"{likeliest.chance(part.reported):.2g}",
+        }
+
+
+def _gain(gain: float | None) -> str:
+    return "-" if gain is None else f"{gain:+.1f}"
+
+
+def _effect(effect: Effect) -> dict[str, object]:
+    measure = effect.result.measure
+    unit = measure.points or "difference"
+    moved: Sequence[tuple[str, Estimate | None, str]] = (
+        (f"{measure.label}, last ({unit})", effect.on_score("last"), "train"),
+        ("best epoch", effect.on_score("best"), "train"),
+        ("mean T", effect.on_gates, "gates"),
+    )
+    return {
+        "choice": " + ".join(f"`{name}`" for name in effect.choices),
+        "of": effect.row.title,
+        **{name: linked(found or "-", effect.result, kind) for name, found, kind in moved},
+    }
