@@ -4,7 +4,7 @@ They are compared with the loops one would write with ordinary means.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -117,6 +117,15 @@ def lesions(name: str, body: Body, seeds: int, images: Images, rounds: int) -> T
     return Times(name, plain, ours)
 
 
+def lesions_in_pieces(name: str, body: Body, pieces: Iterable[Images]) -> Times:
+    """The same where it takes minutes: piece by piece, either way in turn, times added up.
+
+    What else the machine does in these minutes then slows both ways alike.
+    """
+    each = [lesions(name, body, 1, images, 1) for images in pieces]
+    return Times(name, sum(t.plain for t in each), sum(t.ours for t in each))
+
+
 def _scores_with(subject: Subject, mask: Tensor) -> list[float]:
     """The scores with these blocks closed, by a whole forward pass."""
     with closed(subject.network, mask):
@@ -126,7 +135,7 @@ def _scores_with(subject: Subject, mask: Tensor) -> list[float]:
 def _alternating(works: Sequence[Callable[[], None]], rounds: int) -> list[float]:
     """The fastest of several rounds of each, after one that does not count.
 
-    A single round is one of work that lasts for minutes, and stands for itself.
+    A single round is one of work that lasts long, and stands for itself.
     """
     torch.set_num_threads(1)
     keep_memory()

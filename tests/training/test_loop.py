@@ -2,12 +2,14 @@
 
 import dataclasses
 import math
+from functools import partial
 
 import pytest
 import torch
 
 from skipgate import params
 from skipgate.data.fetching import fetch
+from skipgate.evaluation import evaluate
 from skipgate.files import Problem
 from skipgate.nets.weights import to_list
 from skipgate.settings import (
@@ -22,6 +24,7 @@ from skipgate.settings import (
     Sgd,
 )
 from skipgate.specs import Spec, resolve
+from skipgate.streams import streams
 from skipgate.training import checkpoints, models
 from skipgate.training.job import _failed_at, train
 from skipgate.training.loop import State, begin, fit, run_epoch
@@ -33,6 +36,8 @@ FAMILIES = {
     "plain": (MLP, ONE, ZERO),
     "residual": (Mlp("mlp", depth=4, width=6, addition="before"), ONE, ONE),
     "gated": (MLP, GateChoice("scalar"), ONE),
+    "linear": (Mlp("mlp", depth=4, width=6, addition="before-norm"), GateChoice("linear"), ONE),
+    "bare": (Mlp("mlp", depth=4, width=6, bias=False, stem="norm-relu"), GateChoice("scalar"), ONE),
     "scalar-gated": (MLP, GateChoice("scalar"), GateChoice("coupled")),
     "highway": (Mlp("mlp", depth=4, width=6, layers=1), *HIGHWAY),
     "epsilon": (CONV, GateChoice("epsilon", {"epsilon": 1.5}), ONE),
@@ -222,3 +227,39 @@ def test_decay_reaches_gates_only_where_it_is_switched_on(k_decay, split):
     fresh = begin(settings, range(2), CPU).network
     assert torch.allclose(state.network.stem[1].weight, fresh.stem[1].weight * (1 - 0.1 * 0.5))
     assert torch.equal(state.network.blocks[0].transform.norms[0].weight, torch.ones(2, 6))
+
+
+def test_what_is_held_out_is_scored_and_never_trained_on(split):
+    """A training that holds out the last six is one that has only the others, with a score more."""
+    held = toy_settings(validation=6)
+    fewer = toy_settings(images=18)
+    states = []
+    for settings in (held, fewer):
+        state = begin(settings, range(2), torch.device("cpu"))
+        used = split.used_by(settings.training)
+        for epoch in range(2):
+            run_epoch(state, used, epoch)
+        states.append(state)
+    one, other = states
+    assert all(map(torch.equal, to_list(one.network), to_list(other.network)))
+    assert one.history["test_error"] == other.history["test_error"]
+    assert "validation_error" not in other.history
+    _, last = split.train.held_out(6)
+    assert torch.equal(last.y, split.train.y[18:])
+    tally = evaluate(one.network, one.task, last, 24)
+    assert one.history["validation_error"][-1] == tally.values().tolist()
+
+
+def test_holding_out_everything_is_refused(split):
+    with pytest.raises(Problem, match="24 held-out examples leave none of 24 to train on"):
+        split.used_by(toy_settings(validation=24).training)
+
+
+def test_without_shuffling_all_seeds_and_epochs_have_the_order_of_the_data_set(split):
+    recipe = toy_settings(shuffle=False).training
+    for epoch in range(2):
+        batches = split.train.epoch(recipe, partial(streams, (3, 4), epoch=epoch))
+        labels = torch.cat([y for _, y in batches], dim=1)
+        assert torch.equal(labels, split.train.y.expand(2, -1))
+    shuffled = split.train.epoch(toy_settings().training, partial(streams, (3, 4), epoch=0))
+    assert not torch.equal(torch.cat([y for _, y in shuffled], dim=1), labels)

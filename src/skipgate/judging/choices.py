@@ -27,8 +27,6 @@ from skipgate.settings import MEAN_GATE, Measure
 Numbers = npt.NDArray[np.float64]
 READINGS: tuple[Rule, ...] = ("last", "best", "validation")
 LEVEL = 0.05
-PAPERS = 20000
-"""Papers that are made up to see how far the best of all candidates is ahead by chance."""
 
 Answer = Literal["found", "nearer", "none"]
 Tried = dict[tuple[str, ...], dict[str, Result]]
@@ -128,6 +126,8 @@ class Round:
     rows: tuple[Row, ...]
     candidates: tuple[Candidate, ...]
     """The first is that default."""
+    papers: int = 20000
+    """How many are made up to see how far ahead the best of all candidates is by chance."""
 
     @cached_property
     def reported(self) -> dict[str, Numbers]:
@@ -156,12 +156,12 @@ class Round:
         generator = np.random.default_rng(len(self.candidates))
         default = self.candidates[0]
         drawn = {
-            row.net: default.predictions[row.net].draws(PAPERS, generator) for row in self.rows
+            row.net: default.predictions[row.net].draws(self.papers, generator) for row in self.rows
         }
         base = default.fit(drawn)
         ahead = np.max([one.fit(drawn) - base for one in self.candidates], axis=0) / math.log(10)
         reached = int(np.sum(ahead >= self.gains[self.best]))
-        return (1 + reached) / (1 + PAPERS)
+        return (1 + reached) / (1 + self.papers)
 
     @cached_property
     def shares(self) -> list[float]:
