@@ -1,23 +1,17 @@
-"""Draw papers of known truth, and write how often ours err into decisions 9 and 14.
-
-That is the rule on numbers, and the search for the choice that leads to a paper's numbers.
-"""
+"""Draw tables of known truth and write how often the rule on numbers errs into decision 9."""
 
 import re
-from itertools import product
 from pathlib import Path
 
 from tqdm import tqdm
 
 from pipeline.stage import run
 from skipgate.files import write_atomically
-from skipgate.judging import calibration, choice_rates
+from skipgate.judging import calibration
 from skipgate.judging.calibration import Drawn, Rule
-from skipgate.judging.choice_rates import Truth
 from skipgate.reporting.tables import markdown
 
-VERDICTS = Path("docs/decisions/0009-verdicts.md")
-SEARCH = Path("docs/decisions/0014-choices.md")
+PAGE = Path("docs/decisions/0009-verdicts.md")
 PLACE = re.compile(r"(<!-- calibration -->\n).*?(<!-- /calibration -->)", re.DOTALL)
 ROUNDS = 2000
 RATIOS = (2, 3, 5, 10, 20, 50)
@@ -40,33 +34,14 @@ RULES: dict[str, Rule] = {
 }
 
 
-WORLDS = 500
-NETS = (1, 2, 4)
-"""Of how many nets a made-up paper reports two numbers each."""
-TRUTHS: tuple[Truth, ...] = ("default", "tried", "not tried")
-
-
 def main() -> None:
-    renew(VERDICTS, [row(name, seed) for seed, name in enumerate(tqdm(TABLES, desc="verdicts"))])
-    cases = list(product(TRUTHS, NETS))
-    renew(SEARCH, [searched(*case, seed) for seed, case in enumerate(tqdm(cases, desc="choices"))])
+    renew(PAGE, [row(name, seed) for seed, name in enumerate(tqdm(TABLES, desc="calibrate"))])
 
 
 def renew(page: Path, rows: list[dict[str, object]]) -> None:
     """Put a table into its place on a page."""
     text = PLACE.sub(lambda found: f"{found[1]}{markdown(rows)}\n{found[2]}", page.read_text())
     write_atomically(page, text.encode())
-
-
-def searched(truth: Truth, nets: int, seed: int) -> dict[str, object]:
-    found = choice_rates.rates(truth, nets, WORLDS, seed)
-    return {
-        "what the paper used": truth,
-        "numbers": f"{2 * nets}",
-        "found": f"{found.found:.1%}",
-        "found, and right": f"{found.right:.1%}" if truth == "tried" else "-",
-        "nearer": f"{found.nearer:.1%}",
-    }
 
 
 def row(name: str, seed: int) -> dict[str, object]:

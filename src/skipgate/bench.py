@@ -29,6 +29,8 @@ IMAGES = 60000
 BATCH = 128
 WIDTH = 50
 STEPS = 64
+PIECES = 10
+PIECE = 1000
 
 
 class PlainLayer(nn.Module):
@@ -79,6 +81,11 @@ def made_up_images(count: int = IMAGES, shape: tuple[int, ...] = MNIST.shape) ->
         torch.rand(count, *shape, generator=generator),
         torch.randint(10, (count,), generator=generator),
     )
+
+
+def coloured_pieces() -> list[Images]:
+    """As many images as CIFAR-10 has for testing, in pieces."""
+    return [made_up_images(PIECE, (3, 32, 32))] * PIECES
 
 
 def training(depth: int, seeds: int, images: Images, rounds: int) -> Times:

@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -128,6 +127,7 @@ def _expanded(raw: dict[str, Any]) -> Any:
     if not isinstance(by_study, dict) or not isinstance(studies, dict):
         return by_study
     found: dict[str, Any] = {}
+    elsewhere = []
     for study, nets in by_study.items():
         if study not in studies:
             raise Problem(f"params.nets: there is no study '{study}'; {nearest(study, studies)}")
@@ -136,29 +136,41 @@ def _expanded(raw: dict[str, Any]) -> Any:
         defaults = {**_defaults(studies[study], study), "study": study}
         for name, net in nets.items():
             own = dict(net) if isinstance(net, dict) else {"body": net}
-            for key in own.keys() & NOT_SAID:
-                raise Problem(f"params.nets.{study}.{name}.{key}: a net does not say this itself")
-            vary = own.pop("vary", [])
-            if name in found and (own or not vary):
-                raise Problem(f"params.nets.{study}: the net '{name}' stands twice; rename one")
-            # Of a net that stands in another study, only the variations are nets of this one.
-            whole = {**found.get(name, {}), **defaults, **own}
-            found.setdefault(name, whole)
-            for new, variation in _variations(raw, name, whole, vary):
-                if new in found:
-                    raise Problem(f"params.nets.{study}: the net '{new}' stands twice; rename one")
-                found[new] = variation
+            if own.keys() == {"vary"}:
+                elsewhere.append((name, defaults, own["vary"]))
+            else:
+                vary = own.pop("vary", [])
+                _add(found, study, name, {**defaults, **own})
+                _vary(raw, found, name, found[name], vary)
+    # Of a net that stands in another study, only the variations are nets of this one.
+    for name, defaults, vary in elsewhere:
+        if name not in found:
+            where = f"params.nets.{defaults['study']}.{name}"
+            raise Problem(f"{where}: there is no such net to vary; {nearest(name, found)}")
+        _vary(raw, found, name, {**found[name], **defaults}, vary)
     return found
 
 
-def _variations(
-    raw: dict[str, Any], name: str, net: dict[str, Any], vary: Any
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    where = f"params.nets.{net['study']}.{name}.vary"
+def _add(found: dict[str, Any], study: str, name: str, net: dict[str, Any]) -> None:
+    for key in net.keys() & {"base", "choices"}:
+        raise Problem(f"params.nets.{study}.{name}.{key}: a net does not say this itself")
+    if name in found:
+        raise Problem(f"params.nets.{study}: the net '{name}' stands twice; rename one")
+    if net["study"] != study:
+        raise Problem(f"params.nets.{study}.{name}.study: nets stand under their study")
+    found[name] = net
+
+
+def _vary(
+    raw: dict[str, Any], found: dict[str, Any], name: str, net: dict[str, Any], vary: Any
+) -> None:
+    """Add the variations of a net."""
+    study = net["study"]
+    where = f"params.nets.{study}.{name}.vary"
     for label, choices, changes in labelled(vary, raw.get("variations"), where):
         new = f"{name}-{label}"
-        variation = varied(raw, new, net, changes, f"{where}.{label}")
-        yield new, {**variation, "base": name, "choices": list(choices)}
+        _add(found, study, new, varied(raw, new, net, changes, f"{where}.{label}"))
+        found[new] |= {"base": name, "choices": list(choices)}
 
 
 def _defaults(settings: Any, study: str) -> dict[str, Any]:
