@@ -100,7 +100,7 @@ SOURCE = '''"""Waves."""
 import numpy as np
 
 
-def arrays(name, source):
+def arrays(name, source, content):
     """Sines of a sum."""
     x = np.random.default_rng(0).normal(size=(120, 4)).astype(np.float32)
     y = np.sin(x.sum(1)).astype(np.float32)
