@@ -2,7 +2,6 @@
 
 import io
 import json
-import struct
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from skipgate.data.pixels import fixed_scaling, unscaled
 from skipgate.data.sources import cifar10, imagenet, photographs
 from skipgate.files import Problem, sha256
 from skipgate.settings import Classify, FixedPixels, Source
+from tests.archives import cifar_batch
 from tests.registries import npm_package, sdist, torch_images, wheel
 
 FILES = [*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin"]
@@ -70,19 +70,8 @@ def as_pictures(batches) -> dict[str, bytes]:
 
 
 def as_python(content: bytes) -> bytes:
-    """A batch as Python 2 pickled it: a dict of a list and a NumPy array."""
     rows = np.frombuffer(content, np.uint8).reshape(FEW, cifar10.ROW)
-    labels = b"".join(b"K" + bytes([label]) for label in rows[:, 0])
-    pixels = rows[:, 1:].tobytes()
-    return (
-        b"\x80\x02}q\x00(U\x06labels](" + labels + b"eU\x04data"
-        b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85U\x01b\x87R"
-        b"(K\x01K" + bytes([FEW]) + b"M\x00\x0c\x86cnumpy\ndtype\nU\x02u1K\x00K\x01\x87R"
-        b"(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89T"
-        + struct.pack("<i", len(pixels))
-        + pixels
-        + b"tbu."
-    )
+    return cifar_batch(rows[:, 1:], rows[:, 0])
 
 
 def test_cifar10_is_the_same_from_binary_batches_python_batches_and_pictures(

@@ -20,8 +20,11 @@ FOUND = "content.json"
 """What the arrays hash to, beside them where no hash is recorded."""
 
 
-def fetch(name: str, content: TaskSettings, source: Source, folder: Path) -> None:
-    """Obtain and decode a data set, compare it with its hash and write one .npy file per array."""
+def fetch(name: str, content: TaskSettings, source: Source, folder: Path) -> str:
+    """Obtain and decode a data set, compare it with its hash and write one .npy file per array.
+
+    Gives what it hashes to.
+    """
     reader = importlib.import_module(f"skipgate.data.sources.{source.kind}")
     arrays: Arrays = reader.arrays(name, source, content)
     found = content_hash(arrays)
@@ -36,6 +39,7 @@ def fetch(name: str, content: TaskSettings, source: Source, folder: Path) -> Non
         write_atomically(folder / f"{array_name}.npy", buffer.getbuffer())
     if not content.sha256:
         write_json(folder / FOUND, {"sha256": found})
+    return found
 
 
 def content_hash(arrays: Arrays) -> str:

@@ -36,7 +36,9 @@ class Classify(TaskSettings):
     def identity(self) -> str:
         if self.sha256 or not self.md5:
             return self.sha256
-        return sha256("".join(f"{name} {found}\n" for name, found in self.md5.items()).encode())
+        return sha256(
+            "".join(f"{name} {found}\n" for name, found in sorted(self.md5.items())).encode()
+        )
 
     def small(self) -> Self:
         channels, *sides = self.shape
