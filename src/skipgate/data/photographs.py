@@ -47,7 +47,7 @@ def check(picture: bytes) -> None:
 
 
 def _array(picture: Any) -> Picture:
-    return np.asarray(picture).transpose(2, 0, 1)
+    return np.array(picture).transpose(2, 0, 1)
 
 
 def _opened(picture: bytes, least: tuple[int, int] | None = None) -> Any:

@@ -147,10 +147,17 @@ def load(
 
 def workers() -> int:
     """How many processes decode; 0 does it in this one."""
-    word = os.environ.get(WORKERS, str(len(os.sched_getaffinity(0))))
+    word = os.environ.get(WORKERS, str(_cores()))
     if not word.isdigit():
         raise Problem(f"{WORKERS} must be a whole number, found {word!r}")
     return int(word)
+
+
+def _cores() -> int:
+    """Those that this process may use, where the system tells."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def hashes_of(folder: Path, names: npt.NDArray[np.bytes_]) -> npt.NDArray[np.uint8]:
@@ -207,8 +214,8 @@ class _Decoder(Dataset[Any]):
         try:
             content = self.files.read(place)
             if draws is None:
-                return torch.from_numpy(photographs.middle(content, self.side).copy())
-            whole = torch.from_numpy(photographs.whole(content).copy())
+                return torch.from_numpy(photographs.middle(content, self.side))
+            whole = torch.from_numpy(photographs.whole(content))
             return cut(whole, self.window, torch.from_numpy(draws), self.side)
         except Problem as problem:
             return str(problem)
