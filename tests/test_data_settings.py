@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from skipgate import params, stages
+from skipgate import behaviour, params, stages
 from skipgate.files import Problem
 from skipgate.reader import plain, read
 from skipgate.settings import Augment, FixedPixels, Jitter, Lighting, Recipe, TaskSettings, Window
@@ -98,6 +98,25 @@ def test_streamed_images_are_not_scaled_by_what_all_of_them_have(tmp_path):
 
     with pytest.raises(Problem, match=r"'centred' takes all training images .* fixed pixels"):
         load_with(tmp_path, change)
+
+
+def test_a_net_on_streamed_images_has_a_digest_that_knows_how_they_are_changed(tmp_path):
+    def digest(augment):
+        def change(settings):
+            settings["recipes"]["photographs"] = {**PLAIN, "augment": augment}
+            net = {"body": "imagenet-18", "recipe": "photographs", "data": "imagenet"}
+            settings["nets"]["digits"]["streamed"] = net
+
+        return behaviour.specify(load_with(tmp_path, change), "streamed")[0]["behaviour"]
+
+    kinds = (
+        {},
+        {"window": {"area": [0.08, 1], "ratio": [0.75, 1.33]}},
+        {"jitter": {"contrast": 0.4}},
+        {"lighting": {"deviation": 0.1, "values": [0.2, 0.02, 0.005]}},
+    )
+    found = [str(digest(augment)) for augment in kinds]
+    assert len(set(found)) == len(kinds)
 
 
 def test_grey_images_have_no_colours_to_change(tmp_path):
