@@ -145,7 +145,7 @@ def project(tmp_path_factory):
     (made.folder / "papers" / "waves.yaml").write_text(yaml.safe_dump(PAPER))
     scope = {}
     exec(SOURCE, scope)  # noqa: S102
-    digest = content_hash(scope["arrays"]("waves", None))
+    digest = content_hash(scope["arrays"]("waves", None, None))
 
     def add(settings):
         content = {"kind": "regress", "shape": [4], "test": 30, "sha256": digest}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -134,7 +134,7 @@ def load(
     scaling = scaling_of(torch.empty(0), content.top, pixels, torch.float32).to(device)
     parts = []
     for part, (names, labels, hashes) in ((TRAIN, arrays[:3]), (TEST, arrays[3:])):
-        root = Path(os.environ.get(raw.FOLDER, ".")) / USERS_FOLDER / part
+        root = folder_of(part)
         if not root.is_dir():
             raise Problem(
                 f"there is no folder {root}, whose images data.{folder.name} is made of; set "
@@ -143,6 +143,11 @@ def load(
         y = torch.from_numpy(labels).long().to(device)
         parts.append(Photographs(Files(root, names, hashes), y, scaling, content.shape[-1]))
     return Split(*parts)
+
+
+def folder_of(part: str) -> Path:
+    """Where the user has the images of a part."""
+    return Path(os.environ.get(raw.FOLDER, ".")) / USERS_FOLDER / part
 
 
 def workers() -> int:
@@ -223,9 +228,8 @@ class _Decoder(Dataset[Any]):
 
 def _together(images: list[Tensor | str]) -> Tensor | str:
     """A batch, or the first thing that is wrong with it."""
-    return next((found for found in images if isinstance(found, str)), None) or torch.stack(
-        [found for found in images if isinstance(found, Tensor)]
-    )
+    wrong = [found for found in images if isinstance(found, str)]
+    return wrong[0] if wrong else torch.stack(cast(list[Tensor], images))
 
 
 def _alive(loader: Iterable[Any]) -> Iterator[Any]:

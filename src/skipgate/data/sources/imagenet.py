@@ -3,7 +3,6 @@
 That is train/CLASS/NAME.JPEG and val/CLASS/NAME.JPEG; classes are numbered by their names.
 """
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from skipgate.data import raw
 from skipgate.data.fetching import Arrays
 from skipgate.data.labels import check_labels
 from skipgate.data.photographs import as_test_set
-from skipgate.data.streamed import INDEX, TEST, TRAIN, USERS_FOLDER, hashes_of
+from skipgate.data.streamed import INDEX, TEST, TRAIN, USERS_FOLDER, folder_of, hashes_of
 from skipgate.files import Problem
 from skipgate.settings import Classify, Source
 
@@ -27,7 +26,7 @@ def arrays(name: str, source: Source, content: Classify) -> Arrays:
     """The first validation images by their names; or, to be streamed, where all images are."""
     if content.streamed:
         return _index(name, content)
-    folder = _folder(TEST)
+    folder = folder_of(TEST)
     classes = _classes(name, folder, content)
     files = sorted(folder.glob("*/*.JPEG"), key=lambda file: file.name)
     chosen = files[: source.images or None]
@@ -43,20 +42,16 @@ def _index(name: str, content: Classify) -> Arrays:
     """
     listed = {}
     for part, count in ((TRAIN, content.train), (TEST, content.test)):
-        folder = _folder(part)
+        folder = folder_of(part)
         names, labels = _listed(folder, _classes(name, folder, content))
         check_labels(f"data.{name}: {folder}", labels, count, content, REMEDY)
         listed[part] = (names, labels)
     columns = []
     for part, (names, labels) in listed.items():
-        hashes = hashes_of(_folder(part), names)
+        hashes = hashes_of(folder_of(part), names)
         order = np.lexsort(hashes.T[::-1]) if part == TRAIN else np.arange(len(names))
         columns += [names[order], labels[order], hashes[order]]
     return dict(zip(INDEX, columns, strict=True))
-
-
-def _folder(part: str) -> Path:
-    return Path(os.environ.get(raw.FOLDER, ".")) / USERS_FOLDER / part
 
 
 def _classes(name: str, folder: Path, content: Classify) -> list[str]:
