@@ -173,6 +173,14 @@ CASES = {
     ),
     "a missing class": (
         lambda root: shutil.rmtree(root / "train" / "n00000001"),
+        r"imagenet/train has no folder of the class n00000001; set SKIPGATE_DATA",
+    ),
+    "a class by another name": (
+        lambda root: (root / "val" / "n00000001").rename(root / "val" / "n00000007"),
+        r"imagenet/train has no folder of the class n00000007; set SKIPGATE_DATA",
+    ),
+    "a class that neither part has": (
+        lambda root: [shutil.rmtree(root / part / "n00000001") for part in ("train", "val")],
         r"imagenet/train has 2 folders of classes instead of 3",
     ),
     "an empty class": (

@@ -55,13 +55,21 @@ def _index(name: str, content: Classify) -> Arrays:
 
 
 def _classes(name: str, folder: Path, content: Classify) -> list[str]:
-    classes = sorted(entry.name for entry in folder.glob("*") if entry.is_dir())
+    classes = _folders_in(folder)
+    known = {word for part in (TRAIN, TEST) for word in _folders_in(folder_of(part))}
+    missing = sorted(known - set(classes))
+    if classes and missing:
+        raise Problem(f"data.{name}: {folder} has no folder of the class {missing[0]}; {REMEDY}")
     if len(classes) != content.classes:
         raise Problem(
             f"data.{name}: {folder} has {len(classes)} folders of classes instead of "
             f"{content.classes}, and without them images have no labels; {REMEDY}"
         )
     return classes
+
+
+def _folders_in(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.glob("*") if entry.is_dir())
 
 
 def _listed(
