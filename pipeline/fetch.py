@@ -11,7 +11,10 @@ def main(name: str) -> None:
     settings = params.load()
     if name not in settings.data:
         raise Problem(f"params.yaml has no data set '{name}'; {nearest(name, settings.data)}")
-    fetch(name, settings.data[name], settings.sources[name], paths.data_folder(name))
+    content = settings.data[name]
+    found = fetch(name, content, settings.sources[name], paths.data_folder(name))
+    if not content.sha256:
+        print(f"data.{name}: the decoded content hashes to {found}; no hash of it is recorded")
 
 
 if __name__ == "__main__":

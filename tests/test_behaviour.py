@@ -10,7 +10,7 @@ from skipgate import behaviour, params, paths
 from skipgate.files import write_json
 from skipgate.nets.gates.scalar import Scalar
 from skipgate.nets.transforms import Post
-from skipgate.settings import Augment, Decay, Nadam, Pruning, Source
+from skipgate.settings import Augment, Decay, FixedPixels, Nadam, Pruning, Source, Window
 from tests.toys import ROOT
 
 
@@ -55,6 +55,11 @@ CHANGES = {
     "epochs": {"epochs": 21},
     "decay": {"decay": Decay(0.1)},
     "augmentation": {"augment": Augment(pad=1)},
+    "brightness": {"augment": Augment(brightness=1)},
+    "contrast": {"augment": Augment(contrast=0.2)},
+    "a window": {"augment": Augment(window=Window((0.2, 1)))},
+    "pixels": {"pixels": "centred-128"},
+    "fixed pixels": {"pixels": FixedPixels(deviation=(2.0,))},
 }
 
 

@@ -100,7 +100,7 @@ SOURCE = '''"""Waves."""
 import numpy as np
 
 
-def arrays(name, source):
+def arrays(name, source, content):
     """Sines of a sum."""
     x = np.random.default_rng(0).normal(size=(120, 4)).astype(np.float32)
     y = np.sin(x.sum(1)).astype(np.float32)
@@ -145,7 +145,7 @@ def project(tmp_path_factory):
     (made.folder / "papers" / "waves.yaml").write_text(yaml.safe_dump(PAPER))
     scope = {}
     exec(SOURCE, scope)  # noqa: S102
-    digest = content_hash(scope["arrays"]("waves", None))
+    digest = content_hash(scope["arrays"]("waves", None, None))
 
     def add(settings):
         content = {"kind": "regress", "shape": [4], "test": 30, "sha256": digest}

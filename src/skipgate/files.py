@@ -24,7 +24,7 @@ class NotAtHand(Problem):
     """Something that a study can do without is not to be had here."""
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes | memoryview) -> None:
     """Write beside `path` and rename over it.
 
     A reader sees the old file or the new one, nothing between.
@@ -100,7 +100,7 @@ def rounded(value: Any) -> Any:
     return [rounded(item) for item in value] if isinstance(value, list) else value
 
 
-def sha256(*parts: bytes) -> str:
+def sha256(*parts: bytes | memoryview) -> str:
     """Hex digest of the parts, one after the other."""
     digest = hashlib.sha256()
     for part in parts:

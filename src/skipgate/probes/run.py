@@ -12,7 +12,7 @@ from typing import Any
 
 from skipgate import lockfile, paths
 from skipgate.data.examples import Split
-from skipgate.data.images import unscaled
+from skipgate.data.pixels import unscaled
 from skipgate.files import Problem, json_bytes, read_json, rounded, write_json
 from skipgate.nets.network import Network
 from skipgate.probes import PROBES

@@ -25,10 +25,13 @@ from skipgate.settings.recipes import (
     FixedPixels,
     Given,
     Handling,
+    Jitter,
+    Lighting,
     Nadam,
     Pixels,
     Recipe,
     Sgd,
+    Window,
 )
 from skipgate.settings.schedules import ConstantRate, Fractions, History, Moment, Schedule, Steps
 from skipgate.settings.task import Source, TaskSettings
@@ -54,7 +57,9 @@ __all__ = [
     "History",
     "Imagenet",
     "Init",
+    "Jitter",
     "Layout",
+    "Lighting",
     "Measure",
     "Mlp",
     "Moment",
@@ -77,4 +82,5 @@ __all__ = [
     "TaskSettings",
     "Vgg",
     "Weights",
+    "Window",
 ]

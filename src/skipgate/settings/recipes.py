@@ -10,14 +10,92 @@ from skipgate.settings.schedules import ConstantRate, Fractions, Steps
 
 
 @dataclass(frozen=True)
+class Window:
+    """A random part of a photograph, resized (Szegedy et al. 2015, section 6)."""
+
+    area: tuple[float, float] = (1.0, 1.0)
+    """Its smallest and largest share of the whole."""
+    ratio: tuple[float, float] = (1.0, 1.0)
+    """The smallest and largest ratio of its width to its height."""
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in (("area", self.area), ("ratio", self.ratio)):
+            positive(**{name: low})
+            if high < low:
+                raise ValueError(f"{name} goes from {low:g} down to {high:g}; turn the two round")
+        between(0, 1, area=self.area[1])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is cut off."""
+        return self == Window()
+
+
+@dataclass(frozen=True)
+class Jitter:
+    """Photometric distortions (Howard 2013), each by a factor of [1 - spread, 1 + spread]."""
+
+    brightness: float = 0.0
+    """Pixels are multiplied by it."""
+    contrast: float = 0.0
+    """Distances from the image's mean grey value are."""
+    saturation: float = 0.0
+    """Distances from a pixel's own grey value are."""
+
+    def __post_init__(self) -> None:
+        between(
+            0, 1, brightness=self.brightness, contrast=self.contrast, saturation=self.saturation
+        )
+
+
+@dataclass(frozen=True)
+class Lighting:
+    """A random step along each principal component of colours (Krizhevsky et al. 2012)."""
+
+    deviation: float = 0.0
+    """Standard deviation of the steps; 0 takes none."""
+    values: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """How far a step of 1 goes along each component, of pixels from 0 to 1."""
+    vectors: tuple[tuple[float, float, float], ...] = (
+        (1.0, 0.0, 0.0),
+        (0.0, 1.0, 0.0),
+        (0.0, 0.0, 1.0),
+    )
+    """A row each for red, green and blue, with their shares in the three components."""
+
+    def __post_init__(self) -> None:
+        between(0, math.inf, deviation=self.deviation)
+        if len(self.vectors) != 3:
+            raise ValueError(f"vectors must have 3 rows, found {len(self.vectors)}")
+
+
+WHOLE = Window()
+NO_JITTER = Jitter()
+NO_LIGHTING = Lighting()
+
+
+@dataclass(frozen=True)
 class Augment:
-    """Random crops after padding by `pad` pixels, and horizontal flips."""
+    """Random crops after padding by `pad` pixels, horizontal flips, and changes of colours."""
 
     pad: int = 0
     flip: bool = False
+    brightness: float = later(0.0)
+    """A number of [-brightness, brightness] is added to all pixels of an image."""
+    contrast: float = later(0.0)
+    """The distance from the channel's mean is scaled by a number of [1 - contrast, 1 + contrast].
+
+    Pixels are as they are stored, from 0 to the largest, and are cut to that.
+    """
+    window: Window = later(WHOLE)  # noqa: RUF009  a frozen one
+    jitter: Jitter = later(NO_JITTER)  # noqa: RUF009
+    lighting: Lighting = later(NO_LIGHTING)  # noqa: RUF009
+    """Jitter and lighting come in a random order."""
 
     def __post_init__(self) -> None:
         between(0, 100, pad=self.pad)
+        between(0, math.inf, brightness=self.brightness)
+        between(0, 1, contrast=self.contrast)
 
 
 @dataclass(frozen=True)
@@ -65,13 +143,13 @@ class Decay:
         between(0, 1, rate=self.rate)
 
 
-Pixels = Literal["unit", "centred", "standardised"]
+Pixels = Literal["unit", "centred", "standardised", "centred-128"]
 Device = Literal["auto", "cpu", "cuda"]
 
 
 @dataclass(frozen=True)
 class FixedPixels:
-    """What a network that somebody else has trained wants to be fed.
+    """Numbers that are given, as those who trained a network took them.
 
     Pixels from 0 to `brightest`, channels in `order`, each less its mean and over its deviation;
     a single mean or deviation is that of all channels.
@@ -124,7 +202,7 @@ class Recipe(Handling):
     batch: int
     optimiser: Sgd | Nadam
     schedule: ConstantRate | Steps | Fractions
-    pixels: Pixels = "unit"
+    pixels: Pixels | FixedPixels = "unit"
     decay: Decay = field(default_factory=Decay)
     augment: Augment = field(default_factory=Augment)
     images: int = 0

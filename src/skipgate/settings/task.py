@@ -27,6 +27,11 @@ class TaskSettings(Chosen):
     sha256: str
     """Of the decoded arrays."""
 
+    @property
+    def identity(self) -> str:
+        """What the content is known by: that hash, unless nobody could record it."""
+        return self.sha256
+
     def small(self) -> Self:
         """The same with inputs that a twin can bear."""
         return self

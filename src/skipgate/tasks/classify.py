@@ -7,8 +7,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from skipgate.data import streamed
 from skipgate.data.examples import Split
-from skipgate.data.images import Images, load, scaled
+from skipgate.data.images import Images, load
+from skipgate.data.pixels import scaling_of
 from skipgate.settings import Classify, Handling
 from skipgate.tasks.task import Tally, Task
 
@@ -39,17 +41,20 @@ class Classification(Task):
         return cast(Classify, self.settings)
 
     def load(self, folder: Path, recipe: Handling, device: torch.device) -> Split:
+        if self.content.streamed:
+            return streamed.load(folder, self.content, recipe.pixels, device)
         return load(folder, self.content.top, recipe.pixels, device)
 
     def made_up(self, count: int, recipe: Handling, generator: torch.Generator) -> Split:
-        """Random bytes as images, scaled as real ones are."""
+        """Random bytes as images, scaled as real ones are, by numbers in float64."""
         content = self.content
         shape = (count, *content.shape)
         top = content.top + 1
         pixels = [torch.randint(top, shape, generator=generator) for _ in range(2)]
         labels = [torch.randint(content.classes, (count,), generator=generator) for _ in range(2)]
-        train, test = scaled(pixels, content.top, recipe.pixels, torch.float64)
-        return Split(Images(train, labels[0]), Images(test, labels[1]))
+        train, test = (x.to(torch.uint8) for x in pixels)
+        scaling = scaling_of(train, content.top, recipe.pixels, torch.float64)
+        return Split(Images(train, labels[0], scaling), Images(test, labels[1], scaling))
 
     def losses(self, output: Tensor, target: Tensor) -> Tensor:
         """Cross entropy: logits (replica, batch, class) and labels (replica, batch)."""

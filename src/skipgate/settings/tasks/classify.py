@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
-from skipgate.reader import positive
+from skipgate.files import sha256
+from skipgate.reader import later, positive
 from skipgate.settings.measures import Measure, error_rate
 from skipgate.settings.task import TaskSettings
 
@@ -20,10 +21,24 @@ class Classify(TaskSettings):
     top: int
     """The largest pixel value; `unit` pixels are divided by it."""
     test: int
-    sha256: str
+    sha256: str = ""
+    md5: dict[str, str] = later({})  # noqa: RUF009  each gets its own
+    """Of the official files, where nobody could record the hash of what they decode to."""
+    train: int = later(0)
+    """How many examples the training set has; 0 where the hash says so."""
+    streamed: bool = later(False)
+    """Whether images stay in the user's folder, and are decoded as they are needed."""
 
     def __post_init__(self) -> None:
         positive(classes=self.classes, top=self.top)
+
+    @property
+    def identity(self) -> str:
+        if self.sha256 or not self.md5:
+            return self.sha256
+        return sha256(
+            "".join(f"{name} {found}\n" for name, found in sorted(self.md5.items())).encode()
+        )
 
     def small(self) -> Self:
         channels, *sides = self.shape
