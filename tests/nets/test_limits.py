@@ -91,7 +91,7 @@ class TestLimits:
     def test_a_closed_gate_is_the_shortcut(self, body, mode, gate):
         made = network(body, GateChoice(gate), ONE).train(mode)
         for block in made.blocks:
-            block.T.shut = torch.tensor([True])
+            block.T.shut = (True,)
         x = images(5)
         assert torch.equal(made(x), shortcuts_only(made, x))
 
@@ -115,13 +115,13 @@ def test_survival_draws_at_the_rate_it_says():
     for _ in range(2000):
         for gate in made.gates:
             gate.draw(coins)
-        dropped += torch.tensor([bool(block.T.closed()) for block in made.blocks])
+        dropped += torch.tensor([block.T.closed() == (True,) for block in made.blocks])
     assert torch.allclose(dropped / 2000, torch.tensor([0.125, 0.25, 0.375, 0.5]), atol=0.04)
 
 
 def test_a_dropped_block_leaves_its_running_statistics_alone():
     made = network(MLP, GateChoice("survival"), ONE, replicas=2).train()
-    made.blocks[0].T.dropped = torch.tensor([True, False])
+    made.blocks[0].T.dropped = (True, False)
     norm = made.blocks[0].transform.norms[0]
     made(images(5, 2))
     assert torch.equal(norm.running_mean[0], torch.zeros(6))

@@ -24,6 +24,10 @@ class Slot:
     """A fresh map with the receptive field, stride and widths of the transform."""
 
 
+Closed = tuple[bool, ...]
+"""By replica. Plain values: to ask a tensor on a GPU would wait for all that comes before it."""
+
+
 class Draws:
     """A part that draws at random for each mini-batch, from generators that it is given.
 
@@ -51,7 +55,7 @@ class Gate(nn.Module, Draws, ABC):
 
     def __init__(self) -> None:
         super().__init__()
-        self.shut: Tensor | None = None
+        self.shut: Closed | None = None
 
     @abstractmethod
     def forward(self, x: Tensor, f: Tensor, t: Tensor | float | None = None) -> Tensor | float:
@@ -60,8 +64,8 @@ class Gate(nn.Module, Draws, ABC):
         A carry gate is also given t, the value of T.
         """
 
-    def closed(self) -> Tensor | None:
-        """Replicas (a mask) in which the block is its shortcut; None means in none."""
+    def closed(self) -> Closed | None:
+        """Whether the block is its shortcut in each replica; None means in none."""
         return self.shut
 
     def start(self) -> None:

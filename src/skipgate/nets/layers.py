@@ -106,9 +106,9 @@ class BatchNorm(nn.Module):
             _joined(x), *moving, scale, shift, self.training, self.momentum, self.epsilon
         )
         if shut is not None and self.training:
-            awake = ~shut
-            self.running_mean[awake] = mean[awake]
-            self.running_var[awake] = var[awake]
+            asleep = shut.unsqueeze(1)
+            self.running_mean.copy_(torch.where(asleep, self.running_mean, mean))
+            self.running_var.copy_(torch.where(asleep, self.running_var, var))
         return _parted(y, len(self.weight))
 
 
