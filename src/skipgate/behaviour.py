@@ -17,6 +17,7 @@ from skipgate.evaluation import evaluate
 from skipgate.files import Problem, read_json, rounded
 from skipgate.nets import gates
 from skipgate.nets.network import Network, parameter_count
+from skipgate.nets.weights import tensors
 from skipgate.params import Params
 from skipgate.probes import BESIDE, PROBES
 from skipgate.probes.run import resamples_for
@@ -113,7 +114,7 @@ def _structure(settings: Settings, path: str) -> dict[str, Any]:
     """Parameter count and a digest of all shapes and sites of the full network, never filled."""
     with torch.device("meta"):
         network = build_for(settings, 1, path)
-    shapes = [list(tensor.shape) for tensor in network.state_dict().values()]
+    shapes = [list(tensor.shape) for tensor in tensors(network)]
     sites = [plain(block.site) for block in network.blocks]
     return {"parameters": parameter_count(network), "structure": digest_of(shapes, sites)}
 

@@ -19,7 +19,7 @@ class Site:
     """In the whole network, from 0."""
     keeps_shape: bool
     alone: bool = later(False)
-    """Whether nothing can stand in for it: it changes the channels and has no shortcut."""
+    """Whether nothing can stand in for it: it changes the shape and has no shortcut."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,13 @@ from torch import Tensor, nn
 from skipgate.nets.layers import Affine
 
 
+class Layers(nn.Module):
+    """Maps in order, and what normalises each."""
+
+    affines: nn.ModuleList
+    norms: nn.ModuleList
+
+
 @dataclass(frozen=True)
 class Slot:
     """The place of a gate in its network: all that a gate may want to know when it is built."""
@@ -21,7 +28,9 @@ class Slot:
     count: int
     """Blocks in the network."""
     affine: Callable[[], Affine]
-    """A fresh map with the receptive field, stride and widths of the transform."""
+    """A fresh map with the stride and widths of the transform; 3x3 if that is convolutional."""
+    layers: Callable[[], "Layers"] | None = None
+    """Fresh maps, each normalised, like those of the transform, with ReLUs between them."""
 
 
 Closed = tuple[bool, ...]

@@ -112,6 +112,18 @@ class BatchNorm(nn.Module):
         return _parted(y, len(self.weight))
 
 
+class Unnormed(nn.Module):
+    """Stands where batch normalisation is left out."""
+
+    def forward(self, x: Tensor, shut: Tensor | None = None) -> Tensor:
+        return x
+
+
+def normalisation(replicas: int, width: int, norm: Norm) -> BatchNorm | Unnormed:
+    """What the settings put wherever there may be batch normalisation."""
+    return Unnormed() if norm.absent else BatchNorm(replicas, width, norm)
+
+
 def _joined(x: Tensor) -> Tensor:
     """(replica, batch, ...) with replicas and channels joined to one axis, the second."""
     if x.ndim == 3:
