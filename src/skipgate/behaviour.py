@@ -24,6 +24,7 @@ from skipgate.probes.run import resamples_for
 from skipgate.probes.subject import Subject
 from skipgate.reader import plain, read
 from skipgate.settings import Probes
+from skipgate.settings.body import TWIN_SIDE
 from skipgate.specs import Settings, digest_of, resolve
 from skipgate.streams import stream
 from skipgate.tasks import task_of
@@ -121,8 +122,10 @@ def _structure(settings: Settings, path: str) -> dict[str, Any]:
 
 def _twin(settings: Settings) -> tuple[Subject, dict[str, Any]]:
     """Train the twin, and return it ready to be probed, with the trace of its training."""
+    # Networks of others were named, once and for all, by what they do with images of this size.
+    side = TWIN_SIDE if settings.start else settings.body.twin_side
     settings = dataclasses.replace(
-        settings, body=settings.body.shallow(), data=settings.data.small()
+        settings, body=settings.body.shallow(), data=settings.data.small(side)
     )
     return _given(settings) if settings.start else _trained(settings)
 

@@ -6,6 +6,8 @@ from typing import ClassVar, Literal, Self
 
 from skipgate.reader import Chosen, between, later, positive
 
+TWIN_SIDE = 32
+
 Init = Literal[
     "glorot-uniform",
     "he-normal",
@@ -87,6 +89,11 @@ class Body(Chosen):
     def count(self) -> int:
         """How many blocks it has; 0 for a body that no claim of a paper is about."""
         return 0
+
+    @property
+    def twin_side(self) -> int:
+        """The largest side of an image that its twin is trained on."""
+        return TWIN_SIDE
 
     @abstractmethod
     def shallow(self) -> Self:

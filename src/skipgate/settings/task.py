@@ -27,8 +27,8 @@ class TaskSettings(Chosen):
     sha256: str
     """Of the decoded arrays."""
 
-    def small(self) -> Self:
-        """The same with inputs that a twin can bear."""
+    def small(self, side: int) -> Self:  # noqa: ARG002
+        """The same with inputs that a twin can bear: images of at most so many pixels a side."""
         return self
 
     @property

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 
 from skipgate.reader import later, positive
-from skipgate.settings.body import Body, Init, divides
+from skipgate.settings.body import TWIN_SIDE, Body, Init, divides
 
 TWIN_WIDTH = 4
 
@@ -41,6 +41,10 @@ class Crelu(Body):
     @property
     def count(self) -> int:
         return self.depth // self.layers
+
+    @property
+    def twin_side(self) -> int:
+        return 2**self.stages if self.stages else TWIN_SIDE
 
     def shallow(self) -> Self:
         width = min(self.width, TWIN_WIDTH) if self.stages else self.width

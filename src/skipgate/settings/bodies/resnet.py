@@ -6,6 +6,8 @@ from typing import Literal, Self
 from skipgate.reader import between, later, positive
 from skipgate.settings.body import Addition, Body, Init, Norm, Shared, Shortcut
 
+TWIN_WIDTH = 4
+
 
 @dataclass(frozen=True)
 class Resnet(Body):
@@ -42,5 +44,12 @@ class Resnet(Body):
     def count(self) -> int:
         return self.blocks * self.stages
 
+    @property
+    def twin_side(self) -> int:
+        return 2**self.stages
+
     def shallow(self) -> Self:
-        return replace(self, blocks=min(self.blocks, 2))
+        few = replace(self, blocks=min(self.blocks, 2))
+        if self.widen == 1:
+            return few
+        return replace(few, width=min(self.width, TWIN_WIDTH), widen=min(self.widen, 2))

@@ -7,8 +7,6 @@ from skipgate.reader import positive
 from skipgate.settings.measures import Measure, error_rate
 from skipgate.settings.task import TaskSettings
 
-TWIN_SIDE = 32
-
 
 @dataclass(frozen=True)
 class Classify(TaskSettings):
@@ -25,9 +23,9 @@ class Classify(TaskSettings):
     def __post_init__(self) -> None:
         positive(classes=self.classes, top=self.top)
 
-    def small(self) -> Self:
+    def small(self, side: int) -> Self:
         channels, *sides = self.shape
-        height, width = (min(side, TWIN_SIDE) for side in sides)
+        height, width = (min(full, side) for full in sides)
         return replace(self, shape=(channels, height, width))
 
     @property
