@@ -83,7 +83,7 @@ def test_what_is_shared_is_what_the_setting_says(share):
                 same = [p is numbers(getattr(first, part))[name] for name, p in mine.items()]
                 assert same == [word in share] * len(same)
             assert block.T is not first.T
-            assert block.transform.norms[-1] is not first.transform.norms[-1]
+            assert block.transform.norms[-1].weight is not first.transform.norms[-1].weight
     changing = [block for block in made.blocks if not block.site.keeps_shape]
     assert all(
         p is not q

@@ -44,7 +44,7 @@ class Crelu(Body):
 
     @property
     def twin_side(self) -> int:
-        return 2**self.stages if self.stages else TWIN_SIDE
+        return 1 << self.stages if self.stages else TWIN_SIDE
 
     def shallow(self) -> Self:
         width = min(self.width, TWIN_WIDTH) if self.stages else self.width

@@ -46,7 +46,7 @@ class Resnet(Body):
 
     @property
     def twin_side(self) -> int:
-        return 2**self.stages
+        return 1 << self.stages
 
     def shallow(self) -> Self:
         few = replace(self, blocks=min(self.blocks, 2))
