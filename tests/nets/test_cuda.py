@@ -60,7 +60,7 @@ OTHERS = {
     "highway-50": (FIFTY, *HIGHWAY),
     "highway-50-bare": (dataclasses.replace(FIFTY, norm=BARE), *HIGHWAY),
     "shared": (SHARED, GateChoice("pointwise"), ONE),
-    "shared-survival": (SHARED, GateChoice("survival"), GateChoice("layers")),
+    "shared-survival": (SHARED, GateChoice("survival"), GateChoice("sigmoid")),
     "looks-linear": (Crelu("crelu", 12, width=8, stages=3), ONE, ZERO),
 }
 

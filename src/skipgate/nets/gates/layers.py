@@ -15,8 +15,11 @@ class LayersGate(Gate):
     """T = sigmoid(H'(x)), where H' has layers like the transform's, with weights of its own.
 
     In a bottleneck these are Conv-BN-ReLU-Conv-BN-ReLU-Conv-BN, so T has the receptive field of
-    what it gates. `bias` is what the last of them begins to add.
+    what it gates. `bias` is what the last of them begins to add. It cannot be a carry gate: its
+    batch normalisation would see batches of replicas in which T is closed.
     """
+
+    places = ("T",)
 
     def __init__(self, slot: Slot, bias: float = -2.0) -> None:
         super().__init__()

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 
-from skipgate.reader import later, positive
+from skipgate.reader import between, later, positive
 from skipgate.settings.body import TWIN_SIDE, Body, Init, divides
 
 TWIN_WIDTH = 4
+MOST_STAGES = 8
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Crelu(Body):
 
     def __post_init__(self) -> None:
         positive(depth=self.depth, width=self.width, layers=self.layers)
+        between(0, MOST_STAGES, stages=self.stages)
         divides(self.depth, self._step)
 
     @property

@@ -38,6 +38,8 @@ class Resnet(Body):
 
     @property
     def size(self) -> str:
+        if self.widen > 1:
+            return f"Wide ResNet ({self.blocks}, {self.widen})"
         return f"resnet, n = {self.blocks}"
 
     @property
