@@ -17,12 +17,14 @@ from skipgate.evaluation import evaluate
 from skipgate.files import Problem, read_json, rounded
 from skipgate.nets import gates
 from skipgate.nets.network import Network, parameter_count
+from skipgate.nets.weights import tensors
 from skipgate.params import Params
 from skipgate.probes import BESIDE, PROBES
 from skipgate.probes.run import resamples_for
 from skipgate.probes.subject import Subject
 from skipgate.reader import plain, read
 from skipgate.settings import Probes
+from skipgate.settings.body import TWIN_SIDE
 from skipgate.specs import Settings, digest_of, resolve
 from skipgate.streams import stream
 from skipgate.tasks import task_of
@@ -113,15 +115,17 @@ def _structure(settings: Settings, path: str) -> dict[str, Any]:
     """Parameter count and a digest of all shapes and sites of the full network, never filled."""
     with torch.device("meta"):
         network = build_for(settings, 1, path)
-    shapes = [list(tensor.shape) for tensor in network.state_dict().values()]
+    shapes = [list(tensor.shape) for tensor in tensors(network)]
     sites = [plain(block.site) for block in network.blocks]
     return {"parameters": parameter_count(network), "structure": digest_of(shapes, sites)}
 
 
 def _twin(settings: Settings) -> tuple[Subject, dict[str, Any]]:
     """Train the twin, and return it ready to be probed, with the trace of its training."""
+    # Networks of others were named, once and for all, by what they do with images of this size.
+    side = TWIN_SIDE if settings.start else settings.body.twin_side
     settings = dataclasses.replace(
-        settings, body=settings.body.shallow(), data=settings.data.small()
+        settings, body=settings.body.shallow(), data=settings.data.small(side)
     )
     return _given(settings) if settings.start else _trained(settings)
 

@@ -1,5 +1,7 @@
 """CReLU networks and how they start."""
 
+import dataclasses
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -18,10 +20,13 @@ def deviation(made):
     return float((both + zero - one - other).abs().max() / (both - zero).square().mean().sqrt())
 
 
-def test_looks_linear_is_linear_at_the_start_to_rounding_and_an_ordinary_start_is_not():
-    looks = network(Crelu("crelu", DEEP), ONE, ZERO, replicas=2)
-    ordinary = network(Crelu("crelu", DEEP, init="he-normal"), ONE, ZERO, replicas=2)
-    assert deviation(looks) < 1e-11
+@pytest.mark.parametrize("stages", [0, 1, 3])
+def test_looks_linear_is_linear_at_the_start_to_rounding_and_an_ordinary_start_is_not(stages):
+    depth = 48 if stages else DEEP
+    body = Crelu("crelu", depth, width=8 if stages else 50, stages=stages)
+    looks = network(body, ONE, ZERO, replicas=2)
+    ordinary = network(dataclasses.replace(body, init="he-normal"), ONE, ZERO, replicas=2)
+    assert deviation(looks) < (1e-8 if stages else 1e-11)
     assert deviation(ordinary) > 0.1
 
 
@@ -49,8 +54,28 @@ def test_the_network_is_that_of_a_few_lines(init):
     assert torch.allclose(made(x)[0], h @ head.T)
 
 
-def test_training_parts_what_looked_linear():
-    made = network(Crelu("crelu", 4, width=6), ONE, ZERO, replicas=2)
+@pytest.mark.parametrize("init", ["looks-linear", "he-normal"])
+def test_the_convolutional_network_is_that_of_a_few_lines(init):
+    """phi, then a 3x3 map; the first of the second stage takes every other pixel."""
+    made = network(Crelu("crelu", 4, width=3, layers=1, stages=2, init=init), ONE, ZERO)
+    x = images(3)
+    h = F.conv2d(x[0], made.stem.weight[0], padding=1)
+    for place, block in enumerate(made.blocks):
+        (layer,) = block.transform.affines
+        weight = torch.cat([layer.weight[0][:, ::2], layer.weight[0][:, 1::2]], 1)
+        h = torch.cat([F.relu(h), F.relu(-h)], 1)
+        h = F.conv2d(h, weight, padding=1, stride=2 if place == 2 else 1)
+        if init == "looks-linear":
+            assert torch.equal(layer.weight[0][:, ::2], -layer.weight[0][:, 1::2])
+    assert torch.allclose(made(x)[0], h.mean((2, 3)) @ made.head[1].weight[0].T)
+    assert [block.site.alone for block in made.blocks] == [False, False, True, False]
+    residual = network(Crelu("crelu", 4, width=3, layers=1, stages=2), ONE, ONE)
+    assert not any(block.site.alone for block in residual.blocks)
+
+
+@pytest.mark.parametrize("stages", [0, 2])
+def test_training_parts_what_looked_linear(stages):
+    made = network(Crelu("crelu", 4, width=6, stages=stages), ONE, ZERO, replicas=2)
     optimiser = torch.optim.SGD(made.parameters(), 0.1)
     for _ in range(3):
         optimiser.zero_grad()
@@ -62,3 +87,5 @@ def test_training_parts_what_looked_linear():
 def test_depths_that_do_not_divide_are_refused():
     with pytest.raises(ValueError, match="depth 5 does not divide into blocks of 2; use 4 or 6"):
         Crelu("crelu", 5)
+    with pytest.raises(ValueError, match="depth 8 does not divide into blocks of 6; use 6 or 12"):
+        Crelu("crelu", 8, stages=3)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from skipgate.nets.network import Network
-from skipgate.settings import Fleuret, GateChoice, Mlp, Resnet
+from skipgate.settings import Fleuret, GateChoice, Imagenet, Mlp, Norm, Resnet
 from skipgate.streams import streams
 from tests.toys import CONV, MLP, ONE, ZERO, images, network
 
@@ -16,7 +16,13 @@ BODIES = [
     Resnet("resnet", blocks=2, width=4, shortcut="pool", order="post", addition="after"),
     Mlp("mlp", depth=4, width=6, addition="before"),
     Resnet("resnet", blocks=2, width=4, shortcut="project", order="post", addition="before"),
+    Resnet("resnet", blocks=2, width=4, norm=Norm(kind="none")),
+    Imagenet("imagenet", (1, 2), bottleneck=True, width=2, addition="both"),
+    Imagenet(
+        "imagenet", (1, 2), bottleneck=True, width=2, addition="neither", norm=Norm(kind="none")
+    ),
 ]
+DATA_GATES = ["sigmoid", "layers", "pointwise"]
 
 
 def shortcuts_only(made: Network, x: torch.Tensor) -> torch.Tensor:
@@ -65,10 +71,9 @@ class TestLimits:
             gate.draw(streams(range(1), "gates"))
         self.same(made, network(body), mode)
 
-    def test_highway_bias_of_plus_infinity_is_plain(self, body, mode):
-        highway = network(body, GateChoice("sigmoid", {"bias": 1e9}), GateChoice("coupled")).train(
-            mode
-        )
+    @pytest.mark.parametrize("gate", DATA_GATES)
+    def test_highway_bias_of_plus_infinity_is_plain(self, body, mode, gate):
+        highway = network(body, GateChoice(gate, {"bias": 1e9}), GateChoice("coupled")).train(mode)
         plain = network(body, ONE, ZERO).train(mode)
         with torch.no_grad():
             for a, b in zip(
@@ -80,18 +85,17 @@ class TestLimits:
             highway.head.load_state_dict(plain.head.state_dict())
         self.same(highway, plain, mode)
 
-    def test_highway_bias_of_minus_infinity_is_the_shortcut(self, body, mode):
-        made = network(body, GateChoice("sigmoid", {"bias": -1e9}), GateChoice("coupled")).train(
-            mode
-        )
+    @pytest.mark.parametrize("gate", DATA_GATES)
+    def test_highway_bias_of_minus_infinity_is_the_shortcut(self, body, mode, gate):
+        made = network(body, GateChoice(gate, {"bias": -1e9}), GateChoice("coupled")).train(mode)
         x = images(5)
         assert torch.equal(made(x), shortcuts_only(made, x))
 
-    @pytest.mark.parametrize("gate", ["constant", "scalar", "sigmoid", "epsilon", "survival"])
+    @pytest.mark.parametrize("gate", ["constant", "scalar", *DATA_GATES, "epsilon", "survival"])
     def test_a_closed_gate_is_the_shortcut(self, body, mode, gate):
         made = network(body, GateChoice(gate), ONE).train(mode)
         for block in made.blocks:
-            block.T.shut = torch.tensor([True])
+            block.T.shut = (True,)
         x = images(5)
         assert torch.equal(made(x), shortcuts_only(made, x))
 
@@ -115,13 +119,13 @@ def test_survival_draws_at_the_rate_it_says():
     for _ in range(2000):
         for gate in made.gates:
             gate.draw(coins)
-        dropped += torch.tensor([bool(block.T.closed()) for block in made.blocks])
+        dropped += torch.tensor([block.T.closed() == (True,) for block in made.blocks])
     assert torch.allclose(dropped / 2000, torch.tensor([0.125, 0.25, 0.375, 0.5]), atol=0.04)
 
 
 def test_a_dropped_block_leaves_its_running_statistics_alone():
     made = network(MLP, GateChoice("survival"), ONE, replicas=2).train()
-    made.blocks[0].T.dropped = torch.tensor([True, False])
+    made.blocks[0].T.dropped = (True, False)
     norm = made.blocks[0].transform.norms[0]
     made(images(5, 2))
     assert torch.equal(norm.running_mean[0], torch.zeros(6))

@@ -9,9 +9,10 @@ from skipgate.nets.surgery import arranged, closed, one_closed
 from skipgate.nets.weights import to_list
 from skipgate.probes import PROBES
 from skipgate.probes.gates import Watched, gate_means
+from skipgate.probes.prune import greedy
 from skipgate.probes.shuffle import kendall, placed, swapped
 from skipgate.probes.subject import Subject
-from skipgate.settings import GateChoice, Mlp, Probes, Pruning, Shuffling
+from skipgate.settings import GateChoice, Imagenet, Mlp, Probes, Pruning, Shuffling
 from skipgate.streams import stream
 from tests.toys import CONV, MLP, ONE, ZERO, images, network
 
@@ -54,6 +55,24 @@ def test_lesions_are_errors_without_each_block():
     for index, errors in enumerate(result["without"]):
         with arranged(case.network, [i for i in range(4) if i != index]):
             assert case.scores() == errors
+
+
+@pytest.mark.parametrize("body", [CONV, Imagenet("imagenet", (2, 2, 2), width=2, shortcut="pad")])
+def test_what_a_plain_network_cannot_do_without_is_left_by_every_rule(body):
+    """The blocks that change the shape: there is nothing else that does."""
+    case = subject(body, ONE, ZERO)
+    alone = [block.site.alone for block in case.network.blocks]
+    assert alone == [False, False, True, False, True, False]
+    assert not any(block.site.alone for block in network(body).blocks), "these have shortcuts"
+    lesions = PROBES["lesion"](case, SETTINGS)
+    assert [row == [None, None] for row in lesions["without"]] == alone
+    orders = greedy(case, 5)
+    assert all(sorted(order) == [0, 1, 3, 5] for order in orders.T.tolist())
+    pruned = PROBES["prune"](case, SETTINGS)
+    rules = [pruned["response"], pruned["greedy"], *pruned["random"]]
+    assert [len(rule) for rule in rules] == [5] * len(rules)
+    assert all(rule[0] == lesions["whole"] for rule in rules)
+    assert len({tuple(rule[-1]) for rule in rules}) == 1, "all orders end with the same network"
 
 
 def test_pruning_goes_from_whole_to_shortcuts_only():

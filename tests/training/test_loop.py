@@ -14,12 +14,15 @@ from skipgate.files import Problem
 from skipgate.nets.weights import to_list
 from skipgate.settings import (
     Augment,
+    Crelu,
     Decay,
     Fleuret,
     Fractions,
     GateChoice,
+    Imagenet,
     Mlp,
     Nadam,
+    Norm,
     Resnet,
     Sgd,
 )
@@ -44,6 +47,27 @@ FAMILIES = {
     "stochastic": (CONV, GateChoice("survival"), ONE),
     "wide": (Resnet("resnet", blocks=1, width=2, widen=2, shortcut="project"), ONE, ONE),
     "fleuret": (Fleuret("fleuret", blocks=2, width=3), ONE, ONE),
+    "dropout": (
+        Resnet("resnet", blocks=1, width=2, widen=2, shortcut="project", dropout=0.3),
+        ONE,
+        ONE,
+    ),
+    "shared": (
+        Resnet("resnet", blocks=3, width=2, stages=2, share=("maps", "gates")),
+        GateChoice("scalar"),
+        ONE,
+    ),
+    "highway-full": (
+        Imagenet("imagenet", (2, 1), bottleneck=True, width=2, addition="both"),
+        GateChoice("layers"),
+        GateChoice("coupled"),
+    ),
+    "without-norm": (
+        Imagenet("imagenet", (2, 1), bottleneck=True, width=2, norm=Norm(kind="none")),
+        GateChoice("pointwise"),
+        GateChoice("coupled"),
+    ),
+    "looks-linear": (Crelu("crelu", depth=4, width=2, stages=2), ONE, ZERO),
 }
 family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 

@@ -19,7 +19,7 @@ class Site:
     """In the whole network, from 0."""
     keeps_shape: bool
     alone: bool = later(False)
-    """Whether nothing can stand in for it: it changes the channels and has no shortcut."""
+    """Whether nothing can stand in for it: it changes the shape and has no shortcut."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,11 @@ class Block(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = self.before(x)
         s: Tensor = self.shortcut(x)
-        shut = self.T.closed()
-        if shut is not None and bool(shut.all()):
-            closed: Tensor = self.after(s)
-            return closed
+        closed = self.T.closed()
+        if closed is not None and all(closed):
+            bypassed: Tensor = self.after(s)
+            return bypassed
+        shut = None if closed is None else torch.tensor(closed, device=x.device)
         f = self.transform(x, shut)
         t = self.T(x, f)
         c = self.C(x, f, t)

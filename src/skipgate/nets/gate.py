@@ -11,6 +11,13 @@ from torch import Tensor, nn
 from skipgate.nets.layers import Affine
 
 
+class Layers(nn.Module):
+    """Maps in order, and what normalises each."""
+
+    affines: nn.ModuleList
+    norms: nn.ModuleList
+
+
 @dataclass(frozen=True)
 class Slot:
     """The place of a gate in its network: all that a gate may want to know when it is built."""
@@ -21,7 +28,13 @@ class Slot:
     count: int
     """Blocks in the network."""
     affine: Callable[[], Affine]
-    """A fresh map with the receptive field, stride and widths of the transform."""
+    """A fresh map with the stride and widths of the transform; 3x3 if that is convolutional."""
+    layers: Callable[[], "Layers"] | None = None
+    """Fresh maps, each normalised, like those of the transform, with ReLUs between them."""
+
+
+Closed = tuple[bool, ...]
+"""By replica. Plain values: to ask a tensor on a GPU would wait for all that comes before it."""
 
 
 class Draws:
@@ -51,7 +64,7 @@ class Gate(nn.Module, Draws, ABC):
 
     def __init__(self) -> None:
         super().__init__()
-        self.shut: Tensor | None = None
+        self.shut: Closed | None = None
 
     @abstractmethod
     def forward(self, x: Tensor, f: Tensor, t: Tensor | float | None = None) -> Tensor | float:
@@ -60,8 +73,8 @@ class Gate(nn.Module, Draws, ABC):
         A carry gate is also given t, the value of T.
         """
 
-    def closed(self) -> Tensor | None:
-        """Replicas (a mask) in which the block is its shortcut; None means in none."""
+    def closed(self) -> Closed | None:
+        """Whether the block is its shortcut in each replica; None means in none."""
         return self.shut
 
     def start(self) -> None:

@@ -106,10 +106,22 @@ class BatchNorm(nn.Module):
             _joined(x), *moving, scale, shift, self.training, self.momentum, self.epsilon
         )
         if shut is not None and self.training:
-            awake = ~shut
-            self.running_mean[awake] = mean[awake]
-            self.running_var[awake] = var[awake]
+            asleep = shut.unsqueeze(1)
+            self.running_mean.copy_(torch.where(asleep, self.running_mean, mean))
+            self.running_var.copy_(torch.where(asleep, self.running_var, var))
         return _parted(y, len(self.weight))
+
+
+class Unnormed(nn.Module):
+    """Stands where batch normalisation is left out."""
+
+    def forward(self, x: Tensor, shut: Tensor | None = None) -> Tensor:
+        return x
+
+
+def normalisation(replicas: int, width: int, norm: Norm) -> BatchNorm | Unnormed:
+    """What the settings put wherever there may be batch normalisation."""
+    return Unnormed() if norm.absent else BatchNorm(replicas, width, norm)
 
 
 def _joined(x: Tensor) -> Tensor:

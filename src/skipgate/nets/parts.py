@@ -7,13 +7,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from skipgate.nets.block import Paths
-from skipgate.nets.layers import Affine, BatchNorm, Conv, Linear
+from skipgate.nets.layers import Affine, Conv, Linear, normalisation
 from skipgate.nets.transforms import Ending, Post, Pre
 from skipgate.settings import Imagenet, Mlp, Norm, Resnet, Vgg
 
 Style = Mlp | Resnet | Imagenet | Vgg
 """Bodies that say in which order their blocks normalise, activate and add."""
-ENDINGS: dict[str, Ending] = {"after": "relu", "before": "norm", "before-norm": "map"}
+ENDINGS: dict[str, Ending] = {
+    "after": "relu",
+    "before": "norm",
+    "before-norm": "map",
+    "both": "relu",
+    "neither": "norm",
+}
 """What a block's transform ends with, by where its shortcut is added."""
 
 
@@ -60,28 +66,31 @@ def block_paths(
     *,
     before: nn.Module | None = None,
     activated: bool = False,
+    dropout: float = 0.0,
 ) -> Paths:
     """The two paths of a post-activation block after `before`, or of a pre-activation one.
 
-    `activated` says that a BN-ReLU has been applied to its input already.
+    `activated` says that a BN-ReLU has been applied to its input already; `dropout` is the share of
+    units that are dropped between two maps.
     """
     s = s or nn.Identity()
     replicas = len(affines[0].weight)
     if style.order == "post":
-        after: nn.Module = nn.Identity() if style.addition == "after" else nn.ReLU()
+        after: nn.Module = nn.ReLU() if style.addition in ("before", "both") else nn.Identity()
         if style.addition == "before-norm":
             after = activation(replicas, affines[-1].out_features, style.norm)
-        f = Post(affines, style.norm, ENDINGS[style.addition])
-        return Paths(f, s, before or nn.Identity(), after)
+        post = Post(affines, style.norm, ENDINGS[style.addition], dropout)
+        return Paths(post, s, before or nn.Identity(), after)
     # Zagoruyko and Komodakis project the activated input.
     shared = isinstance(s, Conv | nn.Sequential)
     before = activation(replicas, affines[0].in_features, style.norm) if shared else nn.Identity()
-    return Paths(Pre(affines, style.norm, activated=activated or shared), s, before, nn.Identity())
+    pre = Pre(affines, style.norm, dropout, activated=activated or shared)
+    return Paths(pre, s, before, nn.Identity())
 
 
 def activation(replicas: int, width: int, norm: Norm) -> nn.Module:
     """BN-ReLU."""
-    return nn.Sequential(BatchNorm(replicas, width, norm), nn.ReLU())
+    return nn.Sequential(normalisation(replicas, width, norm), nn.ReLU())
 
 
 def head(style: Style, last: Linear, *pooling: nn.Module) -> nn.Module:

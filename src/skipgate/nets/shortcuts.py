@@ -3,7 +3,7 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from skipgate.nets.layers import BatchNorm, Conv
+from skipgate.nets.layers import Conv, normalisation
 from skipgate.settings import Norm, Shortcut
 
 
@@ -49,5 +49,5 @@ def shortcut(kind: Shortcut, conv: Conv, norm: Norm) -> nn.Module:
     if kind == "project":
         return conv
     if kind == "project-norm":
-        return nn.Sequential(conv, BatchNorm(len(conv.weight), conv.out_features, norm))
+        return nn.Sequential(conv, normalisation(len(conv.weight), conv.out_features, norm))
     return Pad(extra, conv.stride) if kind == "pad" else Pool(extra, conv.stride)

@@ -13,19 +13,18 @@ from skipgate.nets.network import Network
 @contextmanager
 def closed(network: Network, masks: Tensor) -> Iterator[Network]:
     """Close blocks: `masks` (block, replica) is true where a block shall be its shortcut."""
-    device = next(network.parameters()).device
     with ExitStack() as stack:
-        for block, mask in zip(network.blocks, masks.to(device), strict=True):
+        for block, mask in zip(network.blocks, masks.tolist(), strict=True):
             stack.enter_context(shut(block, mask))
         yield network
 
 
 @contextmanager
-def shut(block: Block, mask: Tensor) -> Iterator[None]:
+def shut(block: Block, mask: Sequence[bool]) -> Iterator[None]:
     """Close one block in the replicas of `mask`."""
     before = block.T.shut
     try:
-        block.T.shut = mask if bool(mask.any()) else None
+        block.T.shut = tuple(mask) if any(mask) else None
         yield
     finally:
         block.T.shut = before
@@ -33,7 +32,7 @@ def shut(block: Block, mask: Tensor) -> Iterator[None]:
 
 def bypass(block: Block, x: Tensor) -> Tensor:
     """What the block gives when it is closed."""
-    with shut(block, torch.ones(len(x), dtype=torch.bool, device=x.device)):
+    with shut(block, [True] * len(x)):
         y: Tensor = block(x)
     return y
 

@@ -7,34 +7,44 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from skipgate.nets.dense import Layer, dot_norm_relu, fused
-from skipgate.nets.layers import Affine, BatchNorm
+from skipgate.nets.dropout import Dropout
+from skipgate.nets.gate import Layers
+from skipgate.nets.layers import Affine, normalisation
 from skipgate.settings import Norm
 
 Ending = Literal["relu", "norm", "map"]
 """What a post-activation transform ends with, before its shortcut is added."""
 
 
-class Post(nn.Module):
+class Post(Layers):
     """(affine, BN, ReLU) for each map, as He et al. 2015.
 
     The last ReLU, or the last BN and ReLU, may be left to come after the addition.
     """
 
-    def __init__(self, affines: Sequence[Affine], norm: Norm, ending: Ending) -> None:
+    def __init__(
+        self, affines: Sequence[Affine], norm: Norm, ending: Ending, dropout: float = 0.0
+    ) -> None:
         super().__init__()
         self.affines = nn.ModuleList(affines)
         normed = affines[:-1] if ending == "map" else affines
-        self.norms = nn.ModuleList(BatchNorm(len(a.weight), a.out_features, norm) for a in normed)
+        self.norms = nn.ModuleList(
+            normalisation(len(a.weight), a.out_features, norm) for a in normed
+        )
+        self.drops = _drops(affines, dropout)
         self.last_relu = ending != "norm"
+        self.fusible = not norm.absent and not dropout
 
     def forward(self, x: Tensor, shut: Tensor | None = None) -> Tensor:
         layers = list(zip(self.affines, self.norms, strict=False))
-        if layers and self.training and shut is None and x.ndim == 3 and fused(x):
+        fusible = self.fusible and layers and self.training and shut is None
+        if fusible and x.ndim == 3 and fused(x):
             x = dot_norm_relu(x, cast(list[Layer], layers), last_relu=self.last_relu)
         else:
             for i, (affine, norm) in enumerate(layers, start=1):
                 x = norm(affine(x), shut)
                 x = F.relu(x) if self.last_relu or i < len(layers) else x
+                x = self.drops[i - 1](x) if i <= len(self.drops) else x
         for bare in self.affines[len(layers) :]:
             x = bare(x)
         return x
@@ -60,14 +70,25 @@ class Pre(nn.Module):
     alone.
     """
 
-    def __init__(self, affines: Sequence[Affine], norm: Norm, *, activated: bool) -> None:
+    def __init__(
+        self, affines: Sequence[Affine], norm: Norm, dropout: float = 0.0, *, activated: bool
+    ) -> None:
         super().__init__()
         self.affines = nn.ModuleList(affines)
         later = affines[1:] if activated else affines
-        self.norms = nn.ModuleList(BatchNorm(len(a.weight), a.in_features, norm) for a in later)
+        self.norms = nn.ModuleList(normalisation(len(a.weight), a.in_features, norm) for a in later)
+        self.drops = _drops(affines, dropout)
 
     def forward(self, x: Tensor, shut: Tensor | None = None) -> Tensor:
         bare = len(self.affines) - len(self.norms)
         for i, affine in enumerate(self.affines):
-            x = affine(x if i < bare else F.relu(self.norms[i - bare](x, shut)))
+            x = x if i < bare else F.relu(self.norms[i - bare](x, shut))
+            x = self.drops[i - 1](x) if i and self.drops else x
+            x = affine(x)
         return x
+
+
+def _drops(affines: Sequence[Affine], share: float) -> nn.ModuleList:
+    """Dropout before every map but the first, or none: after the ReLU between two maps."""
+    replicas = len(affines[0].weight)
+    return nn.ModuleList(Dropout(replicas, share) for _ in affines[1:] if share)

@@ -1,13 +1,13 @@
 """How weights start, and how they are stored."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from skipgate.files import Problem
-from skipgate.nets.crelu import CreluLinear, looking_linear
+from skipgate.nets.crelu import CHANNELS, CreluConv, CreluLinear, looking_linear
 from skipgate.nets.layers import Affine, BatchNorm, Conv, Linear
 from skipgate.nets.network import Network
 
@@ -36,9 +36,11 @@ def _orthogonal(shape: torch.Size, generator: torch.Generator) -> Tensor:
 
 
 def _looks_linear(a: Affine, shape: torch.Size, generator: torch.Generator) -> Tensor:
-    if not isinstance(a, CreluLinear):
+    if not isinstance(a, CreluLinear | CreluConv):
         return _orthogonal(shape, generator)
-    return looking_linear(_orthogonal(torch.Size((shape[0], shape[1] // 2)), generator))
+    half = torch.Size((shape[0], shape[1] // 2, *shape[2:]))
+    axis = CHANNELS if isinstance(a, CreluConv) else -1
+    return looking_linear(_orthogonal(half, generator), axis)
 
 
 WEIGHTS: dict[str, Draw] = {
@@ -73,7 +75,7 @@ def initialise(network: Network, init: str, generators: Sequence[torch.Generator
     Draws are made in float64 on the CPU and then cast: they depend neither on the type nor on the
     device.
     """
-    for module in network.modules():
+    for module in _apart(network):
         if isinstance(module, Linear | Conv):
             for replica, generator in enumerate(generators):
                 module.weight[replica].copy_(
@@ -93,19 +95,35 @@ def initialise(network: Network, init: str, generators: Sequence[torch.Generator
         gate.start()
 
 
+def _apart(network: Network) -> Iterator[nn.Module]:
+    """All modules; of those that share a weight, the first."""
+    seen: set[int] = set()
+    for module in network.modules():
+        weight = id(getattr(module, "weight", module))
+        if weight not in seen:
+            seen.add(weight)
+            yield module
+
+
+def tensors(network: Network) -> list[Tensor]:
+    """All tensors of the state in order, those that blocks share once."""
+    by_identity = {id(tensor): tensor for tensor in network.state_dict(keep_vars=True).values()}
+    return [tensor.detach() for tensor in by_identity.values()]
+
+
 def to_list(network: Network) -> list[Tensor]:
     """All tensors of the state by position.
 
     So renaming an attribute leaves stored models readable.
     """
-    return [tensor.detach().cpu().clone() for tensor in network.state_dict().values()]
+    return [tensor.cpu().clone() for tensor in tensors(network)]
 
 
 @torch.no_grad()
-def from_list(network: Network, tensors: Sequence[Tensor]) -> None:
+def from_list(network: Network, stored: Sequence[Tensor]) -> None:
     """The inverse of `to_list`."""
-    state = list(network.state_dict().values())
-    if [t.shape for t in state] != [t.shape for t in tensors]:
+    state = tensors(network)
+    if [t.shape for t in state] != [t.shape for t in stored]:
         raise Problem("the stored weights do not fit the network; train it again")
-    for target, source in zip(state, tensors, strict=True):
+    for target, source in zip(state, stored, strict=True):
         target.copy_(source)

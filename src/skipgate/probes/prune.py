@@ -74,9 +74,11 @@ def greedy(subject: Subject, examples: int) -> Tensor | None:
     network = subject.network
     chooser = Subject(network, subject.training.first(examples), subject.batch, task=subject.task)
     masks = none_closed(network)
+    places = removable(network)
     order = []
-    for left in range(len(network.blocks), 0, -1):
-        open_blocks = (~masks).T.nonzero()[:, 1].view(network.replicas, left)
+    for left in range(len(places), 0, -1):
+        open_places = (~masks[places]).T.nonzero()[:, 1].view(network.replicas, left)
+        open_blocks = torch.tensor(places)[open_places]
         tallies = chooser.tallies_of(
             [with_closed(_without(masks, open_blocks[:, i])) for i in range(left)]
         )

@@ -86,13 +86,17 @@ def _now(device: torch.device) -> float:
 def _sizes(subject: Subject, order: list[int]) -> tuple[int, int]:
     """Numbers and bytes of one replica's weights without the blocks that are not in `order`."""
     network = subject.network
-    gone = {
-        id(p)
-        for i, block in enumerate(network.blocks)
-        if i not in order
-        for p in block.parameters()
-    }
-    left = [p for p in network.parameters() if id(p) not in gone]
+    gone, kept = (
+        {
+            id(p)
+            for i, block in enumerate(network.blocks)
+            if (i in order) == stays
+            for p in block.parameters()
+        }
+        for stays in (False, True)
+    )
+    # Blocks may share their weights, which stay as long as one of them does.
+    left = [p for p in network.parameters() if id(p) not in gone - kept]
     count = sum(p.numel() for p in left)
     size = sum(p.nbytes for p in left)
     return count // network.replicas, size // network.replicas

@@ -84,7 +84,9 @@ def _through(block: Block, states: tuple[int, ...], h: Tensor) -> Tensor:
     if set(states) <= {OPEN}:
         y = block(h)
         return y
-    state = torch.tensor(states, device=h.device)
-    with shut(block, state == CLOSED):
+    with shut(block, [state == CLOSED for state in states]):
         y = block(h)
-    return torch.where(spread(state == CUT, y), y - bypass(block, h), y) if CUT in states else y
+    if CUT not in states:
+        return y
+    cut = torch.tensor(states, device=h.device) == CUT
+    return torch.where(spread(cut, y), y - bypass(block, h), y)

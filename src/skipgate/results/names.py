@@ -10,6 +10,8 @@ FAMILIES = {
     ("scalar", "constant 1"): "gated",
     ("scalar", "coupled"): "scalar-gated layer",
     ("sigmoid", "coupled"): "highway",
+    ("layers", "coupled"): "highway",
+    ("pointwise", "coupled"): "highway, 1x1 gates",
     ("sigmoid", "sigmoid"): "highway, full",
     ("sigmoid", "constant 1"): "highway, T only",
     ("constant 1", "sigmoid"): "highway, C only",

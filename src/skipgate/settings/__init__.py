@@ -6,7 +6,7 @@ from skipgate.settings.bodies.imagenet import Imagenet
 from skipgate.settings.bodies.mlp import Mlp
 from skipgate.settings.bodies.resnet import Resnet
 from skipgate.settings.bodies.vgg import Vgg
-from skipgate.settings.body import Body, Init, Norm, Shortcut
+from skipgate.settings.body import Body, Init, Norm, Shared, Shortcut
 from skipgate.settings.gates import GateChoice
 from skipgate.settings.measures import MEAN_GATE, Measure
 from skipgate.settings.probing import (
@@ -75,6 +75,7 @@ __all__ = [
     "Resnet",
     "Schedule",
     "Sgd",
+    "Shared",
     "Shortcut",
     "Shuffling",
     "Source",

@@ -6,6 +6,8 @@ from typing import ClassVar, Literal, Self
 
 from skipgate.reader import Chosen, between, later, positive
 
+TWIN_SIDE = 32
+
 Init = Literal[
     "glorot-uniform",
     "he-normal",
@@ -16,9 +18,23 @@ Init = Literal[
     "looks-linear",
 ]
 
+Addition = Literal["after", "before", "both", "neither"]
+"""Whether a post-activation block adds its shortcut after or before its last ReLU.
+
+With `both` there is one on either side of the addition, with `neither` there is none. unrolled's
+Highway-Full has its third ReLU at the end of F; whether another follows the sum, as in He et al.,
+is not said: `both` or `after`, and `before` or `neither` for its Highway.
+"""
+
+Shared = Literal["maps", "gates"]
+"""What the blocks of a stage that keep the shape have in common: the maps of F, the gates' numbers.
+
+unrolled section 4.3, after Liao and Poggio 2016, and Lu and Renals 2015.
+"""
+
 Shortcut = Literal["pad", "pool", "project", "project-norm"]
 """What a block's shortcut is where the shape changes: zeros, pooling and zeros, a 1x1 map, or such
-a map with batch normalisation.
+a map with batch normalisation. Plain networks, whose C is 0, want `pad`: it has no parameters.
 """
 
 
@@ -35,10 +51,17 @@ class Norm:
     """Whether it multiplies what it has normalised by a factor that is learnt."""
     start: Literal["one", "uniform"] = later("one")
     """Where that factor begins: Torch of 2016 draws it from 0 to 1."""
+    kind: Literal["batch", "none"] = later("batch")
+    """`none` leaves it out of the whole network (unrolled section 5.1)."""
 
     def __post_init__(self) -> None:
         between(0, 1, momentum=self.momentum)
         positive(epsilon=self.epsilon)
+
+    @property
+    def absent(self) -> bool:
+        """Whether it is left out: convolutions then have biases, as nothing else shifts them."""
+        return self.kind == "none"
 
 
 class Body(Chosen):
@@ -66,6 +89,11 @@ class Body(Chosen):
     def count(self) -> int:
         """How many blocks it has; 0 for a body that no claim of a paper is about."""
         return 0
+
+    @property
+    def twin_side(self) -> int:
+        """The largest side of an image that its twin is trained on."""
+        return TWIN_SIDE
 
     @abstractmethod
     def shallow(self) -> Self:

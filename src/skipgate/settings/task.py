@@ -32,8 +32,8 @@ class TaskSettings(Chosen):
         """What the content is known by: that hash, unless nobody could record it."""
         return self.sha256
 
-    def small(self) -> Self:
-        """The same with inputs that a twin can bear."""
+    def small(self, side: int) -> Self:  # noqa: ARG002
+        """The same with inputs that a twin can bear: images of at most so many pixels a side."""
         return self
 
     @property

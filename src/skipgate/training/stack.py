@@ -44,17 +44,17 @@ def optimiser(
 
 
 def _with_decay(network: Network, decay: Decay) -> list[tuple[nn.Parameter, bool]]:
-    found = []
+    found: dict[nn.Parameter, bool] = {}  # one that blocks share stands, and is stepped, once
     of_gates = {id(p) for gate in network.gates for p in gate.parameters()}
     for module in network.modules():
         for name, parameter in module.named_parameters(recurse=False):
             if id(parameter) in of_gates:
-                found.append((parameter, decay.gates))
+                found[parameter] = decay.gates
             elif isinstance(module, BatchNorm):
-                found.append((parameter, decay.norms))
+                found[parameter] = decay.norms
             else:
-                found.append((parameter, decay.biases if name == "bias" else True))
-    return found
+                found[parameter] = decay.biases if name == "bias" else True
+    return list(found.items())
 
 
 def _pieces(members: Sequence[nn.Parameter]) -> list[list[nn.Parameter]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from skipgate.nets import gates
 from skipgate.nets.block import Gates
-from skipgate.nets.gate import Slot
+from skipgate.nets.gate import Layers, Slot
 from skipgate.nets.layers import Affine
 from skipgate.nets.network import Network
 from skipgate.settings import Body, GateChoice
@@ -25,9 +25,20 @@ class Plan:
     path: str = "net"
     """Where the gates were set, for messages."""
 
-    def gates(self, index: int, count: int, affine: Callable[[], Affine]) -> Gates:
+    @property
+    def plain(self) -> bool:
+        """Whether blocks have no shortcut at all: C is 0."""
+        return self.C.gate == "constant" and self.C.settings.get("value") == 0
+
+    def gates(
+        self,
+        index: int,
+        count: int,
+        affine: Callable[[], Affine],
+        layers: Callable[[], Layers] | None = None,
+    ) -> Gates:
         """The pair for one block."""
-        slot = Slot(self.replicas, index, count, affine)
+        slot = Slot(self.replicas, index, count, affine, layers)
         transform = gates.make(self.T, slot, "T", self.path)
         return Gates(transform, gates.make(self.C, slot, "C", self.path))
 

@@ -9,7 +9,9 @@ from skipgate.nets.bodies import Plan
 from skipgate.nets.layers import Conv, Linear
 from skipgate.nets.network import Network
 from skipgate.nets.parts import MaxPool, Pooled, activation, block_paths, head
+from skipgate.nets.sharing import share
 from skipgate.nets.shortcuts import shortcut
+from skipgate.nets.transforms import Post
 from skipgate.settings import Imagenet
 
 
@@ -22,31 +24,33 @@ def build(body: Imagenet, plan: Plan) -> Network:
             stride = 2 if stage and place == 0 else 1
             blocks.append(_block(body, plan, (stage, len(blocks)), width, stride))
             width = body.width * 2**stage * body.expansion
+    bias = body.bias or body.norm.absent
     stem = [
-        Conv(plan.replicas, plan.shape[0], body.width, 7, 2, bias=body.bias),
+        Conv(plan.replicas, plan.shape[0], body.width, 7, 2, bias=bias),
         activation(plan.replicas, body.width, body.norm),
         MaxPool(3, 2),
     ]
     last = Linear(plan.replicas, width, plan.outputs)
-    return Network(plan.replicas, nn.Sequential(*stem), blocks, head(body, last, Pooled()))
+    ending = head(body, last, Pooled())
+    return Network(plan.replicas, nn.Sequential(*stem), share(blocks, body.share), ending)
 
 
 def _block(body: Imagenet, plan: Plan, place: tuple[int, int], width: int, stride: int) -> Block:
     """The block at a stage and index, for inputs of `width` channels."""
     inner = body.width * 2 ** place[0]
     wide = inner * body.expansion
-    conv = functools.partial(Conv, plan.replicas, bias=body.bias)
-    if body.bottleneck:
+    conv = functools.partial(Conv, plan.replicas, bias=body.bias or body.norm.absent)
+
+    def maps() -> list[Conv]:
+        if not body.bottleneck:
+            return [conv(width, inner, 3, stride), conv(inner, wide, 3)]
         early = stride if body.stride == "first" else 1
-        affines = [
-            conv(width, inner, 1, early),
-            conv(inner, inner, 3, stride // early),
-            conv(inner, wide, 1),
-        ]
-    else:
-        affines = [conv(width, inner, 3, stride), conv(inner, wide, 3)]
+        middle = conv(inner, inner, 3, stride // early)
+        return [conv(width, inner, 1, early), middle, conv(inner, wide, 1)]
+
     s = shortcut(body.shortcut, conv(width, wide, 1, stride), body.norm)
-    site = Site(*place, keeps_shape=isinstance(s, nn.Identity))
-    gate_map = functools.partial(Conv, plan.replicas, width, wide, 3, stride, bias=True)
-    gates = plan.gates(site.index, body.count, gate_map)
-    return Block(site, block_paths(body, affines, s), gates)
+    keeps = isinstance(s, nn.Identity)
+    site = Site(*place, keeps_shape=keeps, alone=plan.plain and not keeps)
+    one = functools.partial(Conv, plan.replicas, width, wide, 3, stride, bias=True)
+    gates = plan.gates(site.index, body.count, one, lambda: Post(maps(), body.norm, "norm"))
+    return Block(site, block_paths(body, maps(), s), gates)

@@ -9,6 +9,8 @@ from skipgate.nets.bodies import Plan
 from skipgate.nets.layers import Linear
 from skipgate.nets.network import Network
 from skipgate.nets.parts import activation, block_paths, flat_stem, head
+from skipgate.nets.sharing import share
+from skipgate.nets.transforms import Post
 from skipgate.settings import Mlp
 
 
@@ -16,17 +18,21 @@ def build(body: Mlp, plan: Plan) -> Network:
     """Linear, blocks, linear."""
     count = body.depth // body.layers
     affine = functools.partial(Linear, plan.replicas, body.width, body.width, bias=body.bias)
+
+    def maps() -> list[Linear]:
+        return [affine() for _ in range(body.layers)]
+
     blocks = [
         Block(
             Site(0, i, keeps_shape=True),
-            block_paths(body, [affine() for _ in range(body.layers)]),
-            plan.gates(i, count, affine),
+            block_paths(body, maps()),
+            plan.gates(i, count, affine, lambda: Post(maps(), body.norm, "norm")),
         )
         for i in range(count)
     ]
     stem = flat_stem(plan.replicas, plan.shape, body.width, *_ending(body, plan), bias=body.bias)
     last = Linear(plan.replicas, body.width, plan.outputs, bias=body.bias)
-    return Network(plan.replicas, stem, blocks, head(body, last))
+    return Network(plan.replicas, stem, share(blocks, body.share), head(body, last))
 
 
 def _ending(body: Mlp, plan: Plan) -> list[nn.Module]:

@@ -10,7 +10,9 @@ from skipgate.nets.bodies import Plan
 from skipgate.nets.layers import Conv, Linear
 from skipgate.nets.network import Network
 from skipgate.nets.parts import Pooled, activation, block_paths, head
+from skipgate.nets.sharing import share
 from skipgate.nets.shortcuts import shortcut
+from skipgate.nets.transforms import Post
 from skipgate.settings import Resnet
 
 
@@ -19,16 +21,18 @@ def build(body: Resnet, plan: Plan) -> Network:
     _check_halving(body, plan)
     blocks: list[Block] = []
     width = body.width
-    for i in range(body.blocks * body.stages):
+    for i in range(body.count):
         block, width = _block(body, plan, i, width)
         blocks.append(block)
-    stem: list[nn.Module] = [Conv(plan.replicas, plan.shape[0], body.width, 3)]
+    first = Conv(plan.replicas, plan.shape[0], body.width, 3, bias=body.norm.absent)
+    stem: list[nn.Module] = [first]
     if body.order == "post" or blocks[0].site.keeps_shape:
         # He et al. 2016, appendix: the first activation comes right after the first map, before
         # the paths part.
         stem.append(activation(plan.replicas, body.width, body.norm))
     last = Linear(plan.replicas, width, plan.outputs)
-    return Network(plan.replicas, nn.Sequential(*stem), blocks, head(body, last, Pooled()))
+    ending = head(body, last, Pooled())
+    return Network(plan.replicas, nn.Sequential(*stem), share(blocks, body.share), ending)
 
 
 def _block(body: Resnet, plan: Plan, index: int, width: int) -> tuple[Block, int]:
@@ -36,13 +40,19 @@ def _block(body: Resnet, plan: Plan, index: int, width: int) -> tuple[Block, int
     stage = index // body.blocks
     wide = body.width * body.widen * 2**stage
     stride = 2 if stage and index % body.blocks == 0 else 1
-    first = Conv(plan.replicas, width, wide, 3, stride)
-    affines = [first, Conv(plan.replicas, wide, wide, 3)]
-    gate_map = functools.partial(Conv, plan.replicas, width, wide, 3, stride, bias=True)
-    s = shortcut(body.shortcut, Conv(plan.replicas, width, wide, 1, stride), body.norm)
-    site = Site(stage, index, keeps_shape=isinstance(s, nn.Identity))
-    paths = block_paths(body, affines, s, activated=index == 0 and site.keeps_shape)
-    return Block(site, paths, plan.gates(index, body.blocks * body.stages, gate_map)), wide
+    conv = functools.partial(Conv, plan.replicas, bias=body.norm.absent)
+
+    def maps() -> list[Conv]:
+        return [conv(width, wide, 3, stride), conv(wide, wide, 3)]
+
+    s = shortcut(body.shortcut, conv(width, wide, 1, stride), body.norm)
+    keeps = isinstance(s, nn.Identity)
+    site = Site(stage, index, keeps_shape=keeps, alone=plan.plain and not keeps)
+    activated = index == 0 and keeps
+    paths = block_paths(body, maps(), s, activated=activated, dropout=body.dropout)
+    one = functools.partial(Conv, plan.replicas, width, wide, 3, stride, bias=True)
+    gates = plan.gates(index, body.count, one, lambda: Post(maps(), body.norm, "norm"))
+    return Block(site, paths, gates), wide
 
 
 def _check_halving(body: Resnet, plan: Plan) -> None:

@@ -8,11 +8,11 @@ from torch import nn
 from skipgate.files import Problem
 from skipgate.nets.block import Block, Site
 from skipgate.nets.bodies import Plan
-from skipgate.nets.gates.constant import Constant
 from skipgate.nets.layers import Conv, Linear
 from skipgate.nets.network import Network
 from skipgate.nets.parts import Flat, MaxPool, activation, block_paths
 from skipgate.nets.shortcuts import shortcut
+from skipgate.nets.transforms import Post
 from skipgate.settings import Vgg
 
 
@@ -44,12 +44,12 @@ def build(body: Vgg, plan: Plan) -> Network:
 def _block(body: Vgg, plan: Plan, place: tuple[int, int], width: int, *, pooled: bool) -> Block:
     """The block at a stage and index, for inputs of `width` channels, which may be halved first."""
     wide = body.width_of(place[0])
-    conv = functools.partial(Conv, plan.replicas, width, wide, 3, bias=body.bias)
+    bias = body.bias or body.norm.absent
+    conv = functools.partial(Conv, plan.replicas, width, wide, 3, bias=bias)
     s = shortcut("pad", Conv(plan.replicas, width, wide, 1), body.norm)
     before = MaxPool(2, 2) if pooled else nn.Identity()
     widens = not isinstance(s, nn.Identity)
-    gates = plan.gates(place[1], body.count, conv)
-    plain = isinstance(gates.C, Constant) and gates.C.value == 0
+    gates = plan.gates(place[1], body.count, conv, lambda: Post([conv()], body.norm, "norm"))
     # What halves the image comes before both paths, and stays when the map is removed.
-    site = Site(*place, keeps_shape=not widens and not pooled, alone=plain and widens)
+    site = Site(*place, keeps_shape=not widens and not pooled, alone=plan.plain and widens)
     return Block(site, block_paths(body, [conv()], s, before=before), gates)

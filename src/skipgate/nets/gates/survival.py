@@ -3,12 +3,13 @@
 Whole blocks are dropped at random in training, none at test.
 """
 
+import operator
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from skipgate.nets.gate import Gate, Slot
+from skipgate.nets.gate import Closed, Gate, Slot
 from skipgate.reader import between
 
 
@@ -26,19 +27,18 @@ class Survival(Gate):
         super().__init__()
         between(0, 1, last=last)
         self.probability = 1 - (slot.index + 1) / slot.count * (1 - last)
-        self.dropped: Tensor
-        self.register_buffer(
-            "dropped", torch.zeros(slot.replicas, dtype=torch.bool), persistent=False
-        )
+        self.dropped: Closed = (False,) * slot.replicas
 
     def draw(self, generators: Sequence[torch.Generator]) -> None:
         draws = torch.cat([torch.rand(1, generator=g) for g in generators])
-        self.dropped = (draws >= self.probability).to(self.dropped.device)
+        self.dropped = tuple((draws >= self.probability).tolist())
 
-    def closed(self) -> Tensor | None:
-        if not self.training or not bool(self.dropped.any()):
+    def closed(self) -> Closed | None:
+        if not self.training or not any(self.dropped):
             return self.shut
-        return self.dropped if self.shut is None else self.dropped | self.shut
+        if self.shut is None:
+            return self.dropped
+        return tuple(map(operator.or_, self.dropped, self.shut))
 
     def forward(self, x: Tensor, f: Tensor, t: Tensor | float | None = None) -> float:
         return 1.0 if self.training else self.probability

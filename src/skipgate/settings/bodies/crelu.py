@@ -3,13 +3,16 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 
-from skipgate.reader import positive
-from skipgate.settings.body import Body, Init, divides
+from skipgate.reader import between, later, positive
+from skipgate.settings.body import TWIN_SIDE, Body, Init, divides
+
+TWIN_WIDTH = 4
+MOST_STAGES = 8
 
 
 @dataclass(frozen=True)
 class Crelu(Body):
-    """Multilayer network without batch normalisation (Balduzzi et al. 2017).
+    """Network without batch normalisation (Balduzzi et al. 2017).
 
     Linear, `depth` layers W phi(x) + b, linear; phi is CReLU. Looks-linear weights make the whole
     network linear at the start; `he-normal` is its ordinary start.
@@ -23,10 +26,15 @@ class Crelu(Body):
     width: int = 50
     layers: int = 2
     init: Init = "looks-linear"
+    stages: int = later(0)
+    """Of 3x3 convolutions: each later one halves the image and doubles the channels, which begin
+    with `width`. 0 means dense layers.
+    """
 
     def __post_init__(self) -> None:
         positive(depth=self.depth, width=self.width, layers=self.layers)
-        divides(self.depth, self.layers)
+        between(0, MOST_STAGES, stages=self.stages)
+        divides(self.depth, self._step)
 
     @property
     def size(self) -> str:
@@ -36,5 +44,15 @@ class Crelu(Body):
     def count(self) -> int:
         return self.depth // self.layers
 
+    @property
+    def twin_side(self) -> int:
+        return 1 << self.stages if self.stages else TWIN_SIDE
+
     def shallow(self) -> Self:
-        return replace(self, depth=min(self.depth, 2 * self.layers))
+        width = min(self.width, TWIN_WIDTH) if self.stages else self.width
+        return replace(self, depth=min(self.depth, 2 * self._step), width=width)
+
+    @property
+    def _step(self) -> int:
+        """Layers of a block in every stage: what the depth is a multiple of."""
+        return self.layers * max(self.stages, 1)

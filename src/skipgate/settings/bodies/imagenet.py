@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
-from skipgate.reader import positive
-from skipgate.settings.body import Body, Init, Norm, Shortcut
+from skipgate.reader import later, positive
+from skipgate.settings.body import Addition, Body, Init, Norm, Shared, Shortcut
 
 EXPANSION = 4
 """A bottleneck gives so many times the channels that it works on."""
@@ -28,10 +28,11 @@ class Imagenet(Body):
     bias: bool = False
     """Whether maps have biases, which batch normalisation takes away again."""
     order: Literal["post", "pre"] = "post"
-    addition: Literal["after", "before"] = "before"
+    addition: Addition = "before"
     shortcut: Shortcut = "project-norm"
     init: Init = "he-normal-out"
     norm: Norm = field(default_factory=Norm)
+    share: tuple[Shared, ...] = later(())
 
     def __post_init__(self) -> None:
         positive(width=self.width, **{"blocks of a stage": min(self.blocks, default=0)})

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 from skipgate.reader import later, positive
-from skipgate.settings.body import Body, Init, Norm, divides
+from skipgate.settings.body import Body, Init, Norm, Shared, divides
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Mlp(Body):
     """What follows the first map before the blocks begin."""
     bias: bool = later(True)
     """Whether affine maps have biases; those before batch normalisation make no difference."""
+    share: tuple[Shared, ...] = later(())
 
     def __post_init__(self) -> None:
         positive(depth=self.depth, width=self.width, layers=self.layers)

@@ -3,8 +3,10 @@
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
-from skipgate.reader import positive
-from skipgate.settings.body import Body, Init, Norm, Shortcut
+from skipgate.reader import between, later, positive
+from skipgate.settings.body import Addition, Body, Init, Norm, Shared, Shortcut
+
+TWIN_WIDTH = 4
 
 
 @dataclass(frozen=True)
@@ -22,21 +24,34 @@ class Resnet(Body):
     widen: int = 1
     stages: int = 3
     order: Literal["post", "pre"] = "pre"
-    addition: Literal["after", "before"] = "before"
+    addition: Addition = "before"
     shortcut: Shortcut = "pad"
     init: Init = "he-normal-out"
     norm: Norm = field(default_factory=Norm)
+    dropout: float = later(0.0)
+    """Share of the units dropped between a block's maps (Zagoruyko and Komodakis 2016: 0.3)."""
+    share: tuple[Shared, ...] = later(())
 
     def __post_init__(self) -> None:
         positive(blocks=self.blocks, width=self.width, widen=self.widen, stages=self.stages)
+        between(0, 0.99, dropout=self.dropout)
 
     @property
     def size(self) -> str:
+        if self.widen > 1:
+            return f"Wide ResNet ({self.blocks}, {self.widen})"
         return f"resnet, n = {self.blocks}"
 
     @property
     def count(self) -> int:
         return self.blocks * self.stages
 
+    @property
+    def twin_side(self) -> int:
+        return 1 << self.stages
+
     def shallow(self) -> Self:
-        return replace(self, blocks=min(self.blocks, 2))
+        few = replace(self, blocks=min(self.blocks, 2))
+        if self.widen == 1:
+            return few
+        return replace(few, width=min(self.width, TWIN_WIDTH), widen=min(self.widen, 2))

@@ -8,8 +8,6 @@ from skipgate.reader import later, positive
 from skipgate.settings.measures import Measure, error_rate
 from skipgate.settings.task import TaskSettings
 
-TWIN_SIDE = 32
-
 
 @dataclass(frozen=True)
 class Classify(TaskSettings):
@@ -40,9 +38,9 @@ class Classify(TaskSettings):
             "".join(f"{name} {found}\n" for name, found in sorted(self.md5.items())).encode()
         )
 
-    def small(self) -> Self:
+    def small(self, side: int) -> Self:
         channels, *sides = self.shape
-        height, width = (min(side, TWIN_SIDE) for side in sides)
+        height, width = (min(full, side) for full in sides)
         return replace(self, shape=(channels, height, width))
 
     @property

@@ -1,0 +1,78 @@
+"""Every net on a GPU that is not there: no tensor is left on the CPU, and the host never waits.
+
+PyTorch's fake tensors have a device and no content. An operation on tensors of two devices raises,
+and so does whatever asks for a value, which on a real GPU would wait for all that comes before it.
+"""
+
+import dataclasses
+
+import pytest
+import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
+
+from skipgate import params
+from skipgate.nets.gates.survival import Survival
+from skipgate.nets.network import Network
+from skipgate.settings import Crelu, GateChoice, Imagenet, Norm, Resnet
+from skipgate.specs import Settings, resolve
+from skipgate.streams import streams
+from skipgate.training.loop import build_for
+from tests.toys import CONV, ONE, ROOT, ZERO, toy_settings
+
+REPLICAS = 2
+PARAMS = params.load(ROOT / "params.yaml")
+
+
+def drawn(network: Network) -> None:
+    """What random parts draw for a batch; blocks are dropped in one replica of the two."""
+    for part in network.drawing:
+        if isinstance(part, Survival):
+            part.dropped = (True, False)
+        else:
+            part.draw(streams(range(REPLICAS), part.purpose))
+
+
+def outputs(settings: Settings) -> list[torch.Tensor]:
+    """One batch in training and one in evaluation, inside `FakeTensorMode`."""
+    with torch.device("cuda"):
+        network = build_for(settings, REPLICAS)
+        x = torch.empty(REPLICAS, 3, *settings.data.shape)
+    drawn(network)
+    return [network.train(mode)(x) for mode in (True, False)]
+
+
+@pytest.mark.parametrize("name", PARAMS.nets)
+def test_every_net_runs_on_a_gpu_without_waiting(name):
+    settings = resolve(PARAMS, name)
+    with FakeTensorMode():
+        for y in outputs(settings):
+            assert y.device.type == "cuda"
+            assert y.shape == (REPLICAS, 3, settings.data.outputs)
+
+
+BARE = Norm(kind="none")
+FIFTY = Imagenet("imagenet", (3, 4, 6, 3), bottleneck=True, width=47, addition="both")
+HIGHWAY = GateChoice("layers"), GateChoice("coupled")
+SHARED = Resnet("resnet", 3, width=4, share=("maps", "gates"))
+OTHERS = {
+    "wide": (Resnet("resnet", 4, widen=10, shortcut="project", dropout=0.3), ONE, ONE),
+    "plain-110": (Resnet("resnet", 18, order="post"), ONE, ZERO),
+    "highway-50": (FIFTY, *HIGHWAY),
+    "highway-50-bare": (dataclasses.replace(FIFTY, norm=BARE), *HIGHWAY),
+    "shared": (SHARED, GateChoice("pointwise"), ONE),
+    "shared-survival": (SHARED, GateChoice("survival"), GateChoice("sigmoid")),
+    "looks-linear": (Crelu("crelu", 12, width=8, stages=3), ONE, ZERO),
+}
+
+
+@pytest.mark.parametrize("family", OTHERS.values(), ids=OTHERS)
+def test_bodies_that_no_net_has_yet_run_so_too(family):
+    with FakeTensorMode():
+        assert all(y.device.type == "cuda" for y in outputs(toy_settings(*family)))
+
+
+@pytest.mark.parametrize("wrong", [lambda h: h if h.sum() > 0 else -h, lambda h: h + torch.ones(1)])
+def test_what_waits_or_stays_on_the_cpu_is_noticed(monkeypatch, wrong):
+    monkeypatch.setattr(Network, "follow", lambda _, h, *__: wrong(h))
+    with FakeTensorMode(), pytest.raises((DataDependentOutputException, RuntimeError)):
+        outputs(toy_settings(CONV))
