@@ -20,6 +20,8 @@ ABOUT = (
     "How much likelier the paper's numbers are by each choice than by the default at the last "
     "epoch, as a power of ten, and the chance of such numbers, or of worse ones, if this is what "
     "the paper did (at the likeliest epoch). A paper is taken for one more draw like our seeds. "
+    "Few numbers rule choices out, but do not tell one that the paper made from one that happens "
+    "to lead to them too. "
     "[How](../docs/decisions/0014-choices.md)."
 )
 ABOUT_EFFECTS = (
@@ -28,13 +30,14 @@ ABOUT_EFFECTS = (
 )
 
 
-def conclusions(choices: Choices) -> list[str]:
+def conclusions(choices: Choices, waiting: int) -> list[str]:
     """What a person in a hurry should know, a sentence for each set of rows."""
     tried = {one.choices for part in choices.rounds for one in part.candidates} - {()}
     alone = sum(len(choice) == 1 for choice in tried)
     pairs = f", {len(tried) - alone} of them together," if len(tried) > alone else ""
-    counted = f"{alone} choices that the paper leaves open were changed one at a time{pairs}."
-    return [counted, *map(_concluded, reversed(choices.rounds))] if tried else []
+    counted = f"{alone} choices that the paper leaves open were changed one at a time{pairs}"
+    rest = f"; {waiting} nets of this study are not run yet." if waiting else "."
+    return [counted + rest, *map(_concluded, reversed(choices.rounds))] if tried else []
 
 
 def _concluded(part: Round) -> str:

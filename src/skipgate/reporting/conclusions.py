@@ -30,7 +30,7 @@ def conclusions(params: Params, study: StudyResults, judgement: Judgement) -> li
     """What a person in a hurry should know of a study."""
     found = [_decided(params, judgement)]
     if judgement.choices:
-        found += choices.conclusions(judgement.choices)
+        found += choices.conclusions(judgement.choices, len(study.missing))
     for judged in judgement.tables:
         found += _distances(judged) if judged.table.metric != MEAN_GATE.name else _levels(judged)
     for sentence in (_given, _failed, _gain, _gates, _shut, _estimates, _pruned, _lesions):
