@@ -118,6 +118,26 @@ def test_what_does_not_fit_is_refused_by_its_path(tmp_path, case):
         params.load(file)
 
 
+def test_a_named_variation_without_changes_is_refused(tmp_path):
+    with pytest.raises(Problem, match=r"params\.variations\.wider: expected paths with values"):
+        loaded(tmp_path, ["wider"], wider="body.width")
+
+
+def test_the_study_that_varies_may_stand_before_the_one_that_is_varied(tmp_path, settings):
+    plain_settings = yaml.safe_load((ROOT / "params.yaml").read_text())
+    file = tmp_path / "params.yaml"
+    file.write_text(yaml.safe_dump(plain_settings, sort_keys=True))
+    found = params.load(file)
+    assert {n: resolve(found, n) for n in found.nets} == {
+        n: resolve(settings, n) for n in settings.nets
+    }
+
+
+def test_variations_of_a_net_that_is_nowhere_are_refused(tmp_path):
+    with pytest.raises(Problem, match=r"choices\.mnist-gated-11: there is no such net to vary"):
+        loaded(tmp_path, ["k-two"], net="mnist-gated-11", study="choices")
+
+
 def test_a_net_cannot_call_itself_a_variation(tmp_path):
     settings = yaml.safe_load((ROOT / "params.yaml").read_text())
     settings["nets"]["digits"]["gated-2"]["base"] = "gated-10"

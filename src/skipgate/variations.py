@@ -46,6 +46,8 @@ def _together(names: tuple[str, ...], known: Any, where: str) -> Plain:
         if not isinstance(known, dict) or name not in known:
             offered = nearest(name, known or ["none: write it under variations"])
             raise Problem(f"{where}: there is no variation '{name}'; {offered}")
+        if not isinstance(known[name], dict):
+            raise Problem(f"params.variations.{name}: expected paths with values")
         for path in found.keys() & known[name].keys():
             raise Problem(f"{where}: {' and '.join(names)} both change {path}; leave one out")
         found.update(known[name])

@@ -141,6 +141,11 @@ def _meaning(params: Params, name: str) -> str:
             f"**{name}** has networks that somebody else has trained, each of which is one draw: "
             "its claims are judged over images."
         )
+    if "choices" in record:
+        return (
+            f"**{name}** varies nets of other studies, to see which unstated choices lead to a "
+            "paper's numbers."
+        )
     if settings.deviation:
         return f"**{name}** is a toy: its numbers are not comparable ({settings.deviation})."
     return (
