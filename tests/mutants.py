@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -40,6 +41,7 @@ STUDY = "digits"
 SCORE = "test error"
 AT_ONCE = 2
 IN_TURN = 3
+WRAP = 60
 LONGEST = 900
 """Seconds after which a command is ended."""
 LEFT_OUT = ("data", "models", "mlflow.db", "mlruns")
@@ -322,7 +324,7 @@ def _linked(file: str) -> str:
 def _by(catch: Catch | None) -> str:
     if catch is None:
         return "nothing: it survives"
-    words = catch.what.removeprefix("test_").replace("_", " ")
+    words = "<br>".join(textwrap.wrap(catch.what.removeprefix("test_").replace("_", " "), WRAP))
     link = paths.link(Path(catch.file), paths.REPORTS)
     return f"[{words}]({link})" if catch.file else f"frozen numbers: {catch.what}"
 

@@ -44,12 +44,11 @@ def nets(study: StudyResults) -> str:
             row["best epoch"] = linked(best, result, "train")
             row["seeds"] += f", {diverged} diverged" if diverged else ""
         rows.append({**row})
-    rows += [
-        {"net": f"`{net}`", "family": "not run", "size": reason}
-        for net, reason in study.missing.items()
-    ]
+    rows += [{"net": f"`{net}`", "family": "not run"} for net in study.missing]
     table: str = pd.DataFrame(rows).fillna("").to_markdown(index=False, disable_numparse=True)
-    return f"{table}\n\n{note}" if (note := lacking(study)) else table
+    waiting = "- What is not run is run by `dvc repro probe@NET`." if study.missing else ""
+    notes = "\n".join(filter(None, [waiting, lacking(study)]))
+    return f"{table}\n\n{notes}" if notes else table
 
 
 def given(study: StudyResults) -> str:
