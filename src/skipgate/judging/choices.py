@@ -73,9 +73,9 @@ class Prediction:
 
     def fit(self, values: Numbers) -> Numbers:
         """Log-likelihood of reported values [..., metric]."""
-        law = stats.multivariate_t
         # SciPy's stubs want whole degrees of freedom; the distribution does not.
-        return np.asarray(law.logpdf(values, self.mean, self.scale, self.freedom))  # type: ignore[arg-type]
+        freedom: Any = self.freedom
+        return np.asarray(stats.multivariate_t.logpdf(values, self.mean, self.scale, freedom))
 
     def chance(self, values: Numbers) -> float:
         """The chance of reported values that are at least as far away: Hotelling's test."""
