@@ -128,6 +128,7 @@ def test_the_study_sets_all_variations_beside_the_papers_rows(settings, loaded, 
     """Those of other studies count too; two numbers of one net."""
     study = store.load(settings, "choices")
     base = study.bases["mnist-gated-10"]
+    study = dataclasses.replace(study, bases={"mnist-gated-10": base})
     names = [n for n, net in settings.nets.items() if net.base == "mnist-gated-10"]
     made = {
         name: shifted(base, dataclasses.replace(base.spec, net=name), 0.1 * place)
@@ -146,6 +147,8 @@ def test_the_study_sets_all_variations_beside_the_papers_rows(settings, loaded, 
     assert last.choices == settings.nets[names[-1]].choices, "the furthest away comes last"
     assert last.on_score("last").mean == pytest.approx(0.1 * (len(names) - 1))
     assert last.on_gates.mean == 0
+    assert list(found.deepest) == [(), *(effect.choices for effect in found.effects)]
+    assert f"### k by block, d = {len(base.part('gates')['T']) * 2}" in told.section(found)
 
 
 def test_a_study_that_varies_its_own_nets_is_about_something_else(settings, loaded):
@@ -156,8 +159,6 @@ def test_a_study_that_varies_its_own_nets_is_about_something_else(settings, load
 def test_a_choice_about_gates_leaves_nets_without_gates_as_they_are(settings, loaded, monkeypatch):
     """A residual net is its own variation under k-two, and is read where it stands."""
     study = store.load(settings, "choices")
-    residual = store.result_of("mnist-residual-10")
-    study = dataclasses.replace(study, bases={**study.bases, "mnist-residual-10": residual})
     base = study.bases["mnist-gated-10"]
     gates = dataclasses.replace(base.spec.settings.T, settings={"start": 2})
     spec = dataclasses.replace(base.spec, settings=dataclasses.replace(base.spec.settings, T=gates))
@@ -170,8 +171,12 @@ def test_a_choice_about_gates_leaves_nets_without_gates_as_they_are(settings, lo
     )
     rows = [choices._row(study.bases[net], loaded) for net in study.bases]
     found = choices._tried(settings, study, rows)
-    assert found["k-two",]["mnist-residual-10"] is residual
-    assert "mnist-residual-10" not in found["he",]
+    completed = choices._completed(found)
+    net = "mnist-residual-2"
+    assert completed["k-two",][net] is study.bases[net]
+    assert completed["k-two", "no-scale"][net] is found["no-scale",][net]
+    assert net not in completed["he",]
+    assert net not in found["k-two", "no-scale"], "what is no net of its own has no effect"
 
 
 def test_the_epoch_is_chosen_by_what_was_held_out(settings):

@@ -61,6 +61,11 @@ class Row:
         """The paper's numbers."""
         return np.array([number.value for number in self.numbers])
 
+    @property
+    def has_gates(self) -> bool:
+        """Whether the paper says how open its gates are."""
+        return any(number.metric == MEAN_GATE.name for number in self.numbers)
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -265,6 +270,8 @@ class Choices:
     """What the papers say that leaves each choice open."""
     gated: list[tuple[Row, Result]]
     """The default of every size of which the papers report gates, varied or not."""
+    deepest: dict[tuple[str, ...], Result]
+    """By choices, what was tried on the varied net with most gates; the default first."""
 
     def plain(self) -> list[dict[str, Any]]:
         """As `reports/verdicts/STUDY.json` records it."""
@@ -282,9 +289,10 @@ def gather(params: Params, study: StudyResults, papers: Mapping[str, Paper]) -> 
         return None
     rows = [row for base in study.bases.values() if (row := _row(base, papers))]
     tried = _tried(params, study, rows)
-    rounds = _rounds(rows, _candidates(rows, tried))
+    rounds = _rounds(rows, _candidates(rows, _completed(tried)))
     words = {name: choice for paper in papers.values() for name, choice in paper.choices.items()}
-    return Choices(rounds, _effects(rows, tried, rounds), words, _gated(params, study, papers))
+    effects = _effects(rows, tried, rounds)
+    return Choices(rounds, effects, words, _gated(params, study, papers), _deepest(effects))
 
 
 def _gated(
@@ -306,6 +314,15 @@ def _gated(
     return [(row, result) for row, result in found if row]
 
 
+def _deepest(effects: Sequence[Effect]) -> dict[tuple[str, ...], Result]:
+    """What was tried on the net with most gates that learn, if there is one."""
+    varied = [one for one in effects if one.row.has_gates and one.result.has("gates")]
+    if not varied:
+        return {}
+    base = max((one.base for one in varied), key=lambda base: len(base.part("gates")["T"]))
+    return {(): base} | {one.choices: one.result for one in varied if one.base is base}
+
+
 def _effects(rows: Sequence[Row], tried: Tried, rounds: Sequence[Round]) -> list[Effect]:
     """Of every variation that was run, in the order of how much likelier they make the paper."""
     ranks: dict[tuple[str, ...], float] = {}
@@ -316,7 +333,7 @@ def _effects(rows: Sequence[Row], tried: Tried, rounds: Sequence[Round]) -> list
         Effect(choices, row, tried[()][row.net], by_net[row.net])
         for choices, by_net in tried.items()
         for row in rows
-        if choices in ranks and row.net in by_net and by_net[row.net] is not tried[()][row.net]
+        if choices and choices in ranks and row.net in by_net
     ]
     return sorted(found, key=lambda effect: -ranks[effect.choices])
 
@@ -341,19 +358,36 @@ def _tried(params: Params, study: StudyResults, rows: Sequence[Row]) -> Tried:
     """The default, and all variations of the rows' nets."""
     nets = {row.net for row in rows}
     found: Tried = {(): {net: study.bases[net] for net in nets}}
-    only_gates: set[tuple[str, ...]] = set()
     for name, line in params.nets.items():
         if line.base in nets:
-            result = result_of(name)
-            found.setdefault(line.choices, {})[line.base] = result
-            ours, theirs = (one.spec.settings for one in (result, study.bases[line.base]))
-            if (ours.body, ours.recipe) == (theirs.body, theirs.recipe):
-                only_gates.add(line.choices)
-    for choices in only_gates:
-        # A net whose gates are constants is the same with and without a choice about gates.
-        constant = {n: r for n, r in found[()].items() if r.spec.settings.T.gate == "constant"}
-        found[choices] = {**constant, **found[choices]}
+            found.setdefault(line.choices, {})[line.base] = result_of(name)
     return found
+
+
+def _completed(tried: Tried) -> Tried:
+    """With nets that a choice about gates leaves as they are: those whose gates are constants."""
+    about_gates = {
+        choice
+        for choices, by_net in tried.items()
+        for net, result in by_net.items()
+        if _same_but_for_gates(result, tried[()][net])
+        for choice in choices
+    }
+    found = {}
+    for choices, by_net in tried.items():
+        rest = tuple(choice for choice in choices if choice not in about_gates)
+        same = {n: r for n, r in tried.get(rest, {}).items() if _is_constant(r)}
+        found[choices] = {**same, **by_net}
+    return found
+
+
+def _same_but_for_gates(result: Result, base: Result) -> bool:
+    ours, theirs = result.spec.settings, base.spec.settings
+    return (ours.body, ours.recipe) == (theirs.body, theirs.recipe)
+
+
+def _is_constant(result: Result) -> bool:
+    return result.spec.settings.T.gate == "constant"
 
 
 def _sample(result: Result, row: Row, reading: Rule) -> Numbers | None:

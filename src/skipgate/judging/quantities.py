@@ -56,6 +56,14 @@ def _gates(result: Result) -> Iterator[tuple[str, Numbers]]:
         yield "moved", np.abs(T - choice.settings.get("start", FIRST_K)).mean(0)
 
 
+def thirds(result: Result) -> list[PerSeed]:
+    """Mean T over the first, the middle and the last third of the blocks."""
+    blocks = _array(result.part("gates")["T"])
+    third = len(blocks) // 3
+    parts = (slice(third), slice(third, len(blocks) - third), slice(len(blocks) - third, None))
+    return [_listed(blocks[part].mean(0)) for part in parts]
+
+
 def _lesion(result: Result) -> Iterator[tuple[str, Numbers]]:
     """The score without a block, over all blocks that can be removed."""
     without = [row for row in result.part("lesion")["without"] if set(row) != {None}]

@@ -26,12 +26,19 @@ from skipgate.results.store import Result
 from skipgate.settings import MEAN_GATE
 
 FILE = "choices.png"
+BLOCKS_FILE = "choices-blocks.png"
 CAPTION = (
     "Above: mean k by depth, as the paper reports it, by the default, and by each choice that was "
     "tried there. Below: each choice at the depth at which most were tried: mean k at the last "
     "epoch, and test error at the last epoch (filled) and at the best on the test set (hollow). "
     "Mean over seeds with a bar from the smallest to the largest; vertical lines are what the "
     "paper reports (dark) and the default (dashed)."
+)
+BLOCKS_CAPTION = (
+    "k by block at {size}, the deepest network of which a choice was changed: mean over seeds, "
+    "with a thin line for each seed of the default. The dark line is the mean over blocks that the "
+    "paper reports; its own curve cannot be read off, and is said to be lower in the middle than "
+    "at either end."
 )
 ABOVE = 3.4
 ROW = 0.21
@@ -42,15 +49,16 @@ DEFAULT = "default"
 
 def captions(choices: Choices) -> dict[str, str]:
     """What the figure shows, by file name; nothing where no net with gates was varied."""
-    if not any(_has_gates(effect.row) for effect in choices.effects):
+    if not any(effect.row.has_gates for effect in choices.effects):
         return {}
-    return {FILE: CAPTION}
+    return {FILE: CAPTION, BLOCKS_FILE: BLOCKS_CAPTION.format(size=size(_base(choices).spec))}
 
 
 def draw_all(choices: Choices | None, folder: Path) -> None:
     """Write the figure as PNG, where there is something to draw."""
     if choices and captions(choices):
         save(_figure(choices), folder / FILE)
+        save(_by_block(choices), folder / BLOCKS_FILE)
 
 
 def _figure(choices: Choices) -> Figure:
@@ -66,7 +74,7 @@ def _figure(choices: Choices) -> Figure:
 
 def _screened(choices: Choices) -> str:
     """The net with gates that most choices were tried on."""
-    nets = [effect.row.net for effect in choices.effects if _has_gates(effect.row)]
+    nets = [effect.row.net for effect in choices.effects if effect.row.has_gates]
     return max(dict.fromkeys(nets), key=nets.count)
 
 
@@ -81,7 +89,7 @@ def _by_size(panel: Axes, choices: Choices) -> None:
     places = {row.net: place for place, (row, _) in enumerate(choices.gated)}
     lines: dict[tuple[str, ...], dict[int, Result]] = {}
     for effect in choices.effects:
-        if _has_gates(effect.row):
+        if effect.row.has_gates:
             lines.setdefault(effect.choices, {})[places[effect.row.net]] = effect.result
     for names, results in lines.items():
         x = sorted(results)
@@ -95,6 +103,28 @@ def _by_size(panel: Axes, choices: Choices) -> None:
     panel.set_xticks(range(len(ours)), [size(result.spec) for _, result in choices.gated])
     panel.set(ylabel="mean k")
     panel.legend(frameon=False)
+
+
+def _base(choices: Choices) -> Result:
+    return choices.deepest[()]
+
+
+def _by_block(choices: Choices) -> Figure:
+    """Draw k by block, by the default and by each choice."""
+    figure, panel = plt.subplots(figsize=(WIDTH, ABOVE), layout="constrained")
+    for names, result in choices.deepest.items():
+        values = np.array(result.part("gates")["T"], dtype=float)
+        blocks = range(1, len(values) + 1)
+        if names:
+            panel.plot(blocks, summary(values)[0], ".-", label=" + ".join(names))
+        else:
+            panel.plot(blocks, values, color=COLOURS["gated"], linewidth=0.5, alpha=0.4)
+            panel.plot(blocks, summary(values)[0], "s-", color=COLOURS["gated"], label=DEFAULT)
+    reported = next(row for row, result in choices.gated if result.spec == _base(choices).spec)
+    panel.axhline(_number(reported, MEAN_GATE.name).value, color=INK, label="reported mean")
+    panel.set(xlabel="residual block", ylabel="k")
+    panel.legend(frameon=False)
+    return gridded(figure)
 
 
 def _fill(gates: Axes, errors: Axes, effects: Sequence[Effect]) -> None:
@@ -111,10 +141,6 @@ def _fill(gates: Axes, errors: Axes, effects: Sequence[Effect]) -> None:
     errors.tick_params(labelleft=False)
     gates.set_title(f"mean k, {row.title}", fontsize=TITLE)
     errors.set_title(f"{base.measure.axis}, {row.title}", fontsize=TITLE)
-
-
-def _has_gates(row: Row) -> bool:
-    return any(number.metric == MEAN_GATE.name for number in row.numbers)
 
 
 def _number(row: Row, metric: str) -> Reported:

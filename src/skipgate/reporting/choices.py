@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from skipgate.judging.choices import READINGS, Candidate, Choices, Effect, Round
-from skipgate.judging.statistics import Estimate
+from skipgate.judging.quantities import thirds, watched
+from skipgate.judging.statistics import Estimate, difference, estimate
 from skipgate.reporting.tables import linked, markdown
-from skipgate.results.store import Rule
+from skipgate.results.names import size
+from skipgate.results.store import Result, Rule
 
 AT: dict[Rule, str] = {
     "last": "the last epoch",
@@ -27,6 +29,12 @@ ABOUT = (
 ABOUT_EFFECTS = (
     "What each choice does to the net that it changes, paired by seed, with 95% intervals; the "
     "choice that makes the paper's numbers likeliest comes first."
+)
+
+ABOUT_BLOCKS = (
+    "Figure 5 of the paper has k lower in the middle than at either end. Mean k of each third of "
+    "the blocks, and how many blocks are shut for good (T = 0), with 95% intervals over seeds; "
+    "low in the middle: both ends are above it, paired by seed."
 )
 
 
@@ -97,9 +105,38 @@ def section(choices: Choices) -> str:
         reported = "; ".join(_reported(part))
         parts += [f"### {rows[0].upper()}{rows[1:]}", f"Reported: {reported}. {ABOUT}"]
         parts.append(markdown(list(_likelihoods(part))))
-    parts += ["### What each choice does", ABOUT_EFFECTS]
+    parts += [*_blocks(choices), "### What each choice does", ABOUT_EFFECTS]
     parts.append(markdown([_effect(effect) for effect in choices.effects]))
     return "\n\n".join(parts)
+
+
+def _blocks(choices: Choices) -> Iterator[str]:
+    """Where in the deepest network gates are open, by each choice."""
+    if choices.deepest:
+        base = choices.deepest[()]
+        yield f"### k by block, {size(base.spec)}"
+        yield ABOUT_BLOCKS
+        yield markdown([_shape(names, result) for names, result in choices.deepest.items()])
+
+
+def _shape(names: tuple[str, ...], result: Result) -> dict[str, object]:
+    first, middle, last = thirds(result)
+    closed = estimate(watched(result)["closed"])
+    ends = [estimate(difference(end, middle)) for end in (first, last)]
+    low = all(end and end.mean > end.half for end in ends)
+    high = any(end and end.mean < -end.half for end in ends)
+    return {
+        "choice": _named(names),
+        "first third": linked(estimate(first) or "-", result, "gates"),
+        "middle": linked(estimate(middle) or "-", result, "gates"),
+        "last third": linked(estimate(last) or "-", result, "gates"),
+        "shut": closed or "-",
+        "low in the middle": "yes" if low else "no" if high else "not clearly",
+    }
+
+
+def _named(names: tuple[str, ...]) -> str:
+    return " + ".join(f"`{name}`" for name in names) or "*default*"
 
 
 def _words(choices: Choices) -> str:
@@ -128,7 +165,7 @@ def _likelihoods(part: Round) -> Iterator[dict[str, object]]:
         gains = {part.candidates[place].reading: part.gains[place] for place in places}
         likeliest = part.candidates[places[0]]
         yield {
-            "choice": " + ".join(f"`{name}`" for name in choice) or "*default*",
+            "choice": _named(choice),
             **{AT[reading]: _gain(gains.get(reading)) for reading in READINGS},
             "p": f"{likeliest.chance(part.reported):.2g}",
         }
@@ -147,7 +184,7 @@ def _effect(effect: Effect) -> dict[str, object]:
         ("mean T", effect.on_gates, "gates"),
     )
     return {
-        "choice": " + ".join(f"`{name}`" for name in effect.choices),
+        "choice": _named(effect.choices),
         "of": effect.row.title,
         **{name: linked(found or "-", effect.result, kind) for name, found, kind in moved},
     }

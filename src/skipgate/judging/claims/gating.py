@@ -24,6 +24,7 @@ from skipgate.judging.claims.nets import (
 )
 from skipgate.judging.evidence import Part, above, paired
 from skipgate.judging.papers import Paper, column_of
+from skipgate.judging.quantities import thirds
 from skipgate.judging.statistics import difference
 from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults
@@ -99,12 +100,7 @@ def k_low_in_the_middle(study: StudyResults) -> Found | None:
     result = deepest(study, "gated")
     if result is None:
         return None
-    third = len(result.part("gates")["T"]) // 3
-    blocks = np.array(result.part("gates")["T"], dtype=float)
-    first, middle, last = (
-        blocks[part].mean(0).tolist()
-        for part in (slice(third), slice(third, -third), slice(-third, None))
-    )
+    first, middle, last = thirds(result)
     parts = [
         paired("first third above the middle", first, middle, "k"),
         paired("last third above the middle", last, middle, "k"),
