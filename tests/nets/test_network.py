@@ -29,8 +29,7 @@ def state_of(made, seeds=(0,)):
     """A training of a network that is not of any body."""
     settings = toy_settings(optimiser=Sgd("sgd", 0.1, 0.0, nesterov=False))
     stepper = optimiser(made, settings.recipe.optimiser, settings.recipe.decay)
-    history = {"train_loss": [], "test_error": [], "test_loss": []}
-    return State(settings, tuple(seeds), task_of(TOY), made, stepper, history)
+    return State(settings, tuple(seeds), task_of(TOY), made, stepper)
 
 
 def sided(weight):

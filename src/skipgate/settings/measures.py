@@ -49,6 +49,11 @@ class Measure:
         return f"validation_{self.name}"
 
     @property
+    def training_key(self) -> str:
+        """The same on the batches of an epoch, each before its step."""
+        return f"train_{self.name}"
+
+    @property
     def axis(self) -> str:
         """Label and unit, for an axis or a column."""
         return f"{self.label} ({self.unit})" if self.unit else self.label

@@ -223,6 +223,8 @@ class Recipe(Handling):
     """How many of these, from the last, are held out: scored every epoch and not trained on."""
     shuffle: bool = later(True)
     """Whether every epoch has an order of its own, or all have that of the data set."""
+    score_training: bool = later(False)
+    """Whether the measure of every batch is recorded as it is trained on, beside its loss."""
 
     def __post_init__(self) -> None:
         positive(

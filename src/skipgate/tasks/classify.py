@@ -18,17 +18,29 @@ from skipgate.tasks.task import Tally, Task
 class Mistakes(Tally):
     """Mistaken examples, in %."""
 
-    def __init__(self, task: Task, replicas: int, device: torch.device) -> None:
+    def __init__(self, task: Task, replicas: int, device: torch.device, among: int) -> None:
         super().__init__(task, replicas, device)
+        self.among = among
         self.wrong = torch.zeros(replicas, dtype=torch.long, device=device)
+        self.missed = torch.zeros_like(self.wrong)
+        """Examples whose class is not among the first answers."""
 
     def add(self, output: Tensor, target: Tensor) -> None:
         super().add(output, target)
         self.wrong += (output.argmax(-1) != target).sum(1)
+        if self.among > 1:
+            first = output.topk(self.among, -1).indices
+            self.missed += (first != target.unsqueeze(-1)).all(-1).sum(1)
 
     def values(self) -> Tensor:
+        return self._share(self.wrong)
+
+    def more(self) -> dict[str, Tensor]:
+        return {f"top{self.among}_error": self._share(self.missed)} if self.among > 1 else {}
+
+    def _share(self, mistakes: Tensor) -> Tensor:
         """A network whose output is NaN has not answered: argmax would call that class 0."""
-        share = 100.0 * self.wrong.double() / self.count
+        share = 100.0 * mistakes.double() / self.count
         return torch.where(self.total.isfinite(), share, torch.nan).cpu()
 
 
@@ -65,4 +77,4 @@ class Classification(Task):
         return 100.0 * (output.argmax(-1) != target).double()
 
     def tally(self, replicas: int, device: torch.device) -> Tally:
-        return Mistakes(self, replicas, device)
+        return Mistakes(self, replicas, device, self.content.among)

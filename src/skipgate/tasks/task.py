@@ -29,6 +29,10 @@ class Tally(ABC):
     def values(self) -> Tensor:
         """The measure of each replica; NaN for one whose output was not finite."""
 
+    def more(self) -> dict[str, Tensor]:
+        """What else is recorded of each replica, by name."""
+        return {}
+
     def mean_loss(self) -> Tensor:
         """Loss per example."""
         return (self.total / self.count).cpu()

@@ -35,7 +35,7 @@ class State:
     task: Task
     network: Network
     optimiser: torch.optim.Optimizer
-    history: History
+    history: History = field(default_factory=dict)
     epoch: int = 0
     """Epochs that are behind it."""
     step: int = 0
@@ -61,12 +61,7 @@ def begin(
     initialise(network, settings.body.init, streams(seeds, "init"))
     network.to(device, dtype)
     stepper = optimiser(network, settings.training.optimiser, settings.training.decay)
-    measure = settings.data.measure
-    names = ["train_loss", measure.key, "test_loss"]
-    if settings.training.validation:
-        names.append(measure.validation_key)
-    history: History = {name: [] for name in names}
-    return State(settings, tuple(seeds), task, network, stepper, history)
+    return State(settings, tuple(seeds), task, network, stepper)
 
 
 def build_for(settings: Settings, replicas: int, path: str = "net") -> Network:
@@ -79,21 +74,24 @@ def build_for(settings: Settings, replicas: int, path: str = "net") -> Network:
 def run_epoch(state: State, split: Split, epoch: int) -> None:
     """Train one epoch, test, and add both to the history."""
     state.epoch = epoch
-    train_loss = train_batches(state, split)
+    measure = state.settings.data.measure
+    found = train_batches(state, split)
     batch = state.settings.recipe.evaluation_batch
     tally = evaluate(state.network, state.task, split.test, batch)
-    values = [train_loss, tally.values(), tally.mean_loss()]
+    found |= {measure.key: tally.values(), "test_loss": tally.mean_loss()}
+    found |= {f"test_{name}": values for name, values in tally.more().items()}
     if split.validation is not None:
-        values.append(evaluate(state.network, state.task, split.validation, batch).values())
-    for column, found in zip(state.history.values(), values, strict=True):
-        column.append(found.tolist())
+        tally = evaluate(state.network, state.task, split.validation, batch)
+        found[measure.validation_key] = tally.values()
+    for name, values in found.items():
+        state.history.setdefault(name, []).append(values.tolist())
     state.epoch = epoch + 1
 
 
-def train_batches(state: State, split: Split, most: int | None = None) -> Tensor:
+def train_batches(state: State, split: Split, most: int | None = None) -> dict[str, Tensor]:
     """Take a step for every batch of an epoch, or for the first few.
 
-    Gives the mean training loss of each seed.
+    Gives the mean training loss of each seed, and its measure where the recipe asks for it.
     """
     recipe = state.settings.training
     network = state.network
@@ -103,6 +101,7 @@ def train_batches(state: State, split: Split, most: int | None = None) -> Tensor
     network.train()
     total = torch.zeros(len(state.seeds), dtype=torch.float64, device=split.train.device)
     count = 0
+    tally = state.task.tally(len(state.seeds), total.device) if recipe.score_training else None
     carried = None
     for x, y in itertools.islice(split.train.epoch(recipe, draw), most):
         for part in parts:
@@ -118,7 +117,10 @@ def train_batches(state: State, split: Split, most: int | None = None) -> Tensor
         carried = output.state
         total += loss.detach().double() * y[0].numel()
         count += y[0].numel()
-    return total / count
+        if tally:
+            tally.add(output.main.detach(), y)
+    found = {"train_loss": total / count}
+    return found | ({state.settings.data.measure.training_key: tally.values()} if tally else {})
 
 
 def _set_rate(state: State) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from skipgate.files import sha256
-from skipgate.reader import later, positive
+from skipgate.reader import between, later, positive
 from skipgate.settings.measures import Measure, error_rate
 from skipgate.settings.task import TaskSettings
 
@@ -26,9 +26,12 @@ class Classify(TaskSettings):
     """How many examples the training set has; 0 where the hash says so."""
     streamed: bool = later(False)
     """Whether images stay in the user's folder, and are decoded as they are needed."""
+    among: int = later(0)
+    """Where above 1, mistakes are also counted by the first so many answers (top-5 error)."""
 
     def __post_init__(self) -> None:
         positive(classes=self.classes, top=self.top)
+        between(0, self.classes, among=self.among)
 
     @property
     def identity(self) -> str:
