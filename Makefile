@@ -13,7 +13,7 @@ OMP_NUM_THREADS ?= 1
 export OMP_NUM_THREADS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup repro report test lint advisories verify check freeze ui bench soak mutants again lock clean
+.PHONY: help setup repro all report test lint advisories verify check freeze ui bench soak mutants again lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ repro: $(READY) ## train, probe and report the study; ends with the verdict tabl
 	dvc repro --quiet --single-item overview
 	python -m pipeline.sync
 	python -m pipeline.show
+
+all: $(READY) ## run every study that this machine can, render all pages, and list what was refused
+	python -m pipeline.everything --jobs $(JOBS)
 
 report: $(READY) ## render the committed results again, without training
 	dvc repro --force --single-item report@$(STUDY)

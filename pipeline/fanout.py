@@ -7,10 +7,9 @@ import argparse
 
 from pipeline.stage import answer
 from skipgate import params, paths
-from skipgate.fanout import plan
+from skipgate.fanout import estimates, plan
 from skipgate.fanout.board import Board
 from skipgate.files import Problem
-from skipgate.specs import told
 from skipgate.training.vault import Vault
 
 
@@ -24,11 +23,14 @@ def main(target: str, engine: str, jobs: int, address: str | None, *, dry_run: b
     tasks = plan.waiting(settings, study, vault)
     nets = {task.spec.net for task in tasks}
     print(f"{study}: {len(nets)} of {len(settings.nets_of(study))} nets to train", flush=True)
+    refused = plan.refused(tasks) if engine == "local" else {}
     if dry_run:
-        for task in tasks:
-            print(f"  {task.spec.net} {told(task.seeds)}, about {max(task.seconds, 1):.0f} s")
+        for line in estimates.lines(settings, tasks):
+            print(f"  {line}", flush=True)
     elif tasks:
-        train(tasks, engine, jobs, address)
+        train([task for task in tasks if task.spec.net not in refused], engine, jobs, address)
+    if refused:
+        raise Problem("; ".join(refused.values()))
 
 
 def train(tasks: list[plan.Task], engine: str, jobs: int, address: str | None) -> None:

@@ -40,6 +40,7 @@ LAYERS = (
     "probes",
     "theory",
     "behaviour",
+    "costing",
     "tracking",
     "fanout",
     "bench",

@@ -59,7 +59,7 @@ def specify(params: Params, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         "behaviour": trace,
         "settings": plain(settings),
     }
-    train["digest"] = _kept(settings, train) or digest_of(settings, full, trace)
+    train["digest"] = _kept(settings, train) or digest_of(_anywhere(settings), full, trace)
     probing = params.probes[net.probes]
     digests = {kind: _probe_digest(kind, subject, probing) for kind in probing.kinds}
     return train, {"net": name, "settings": plain(probing), "digests": digests}
@@ -97,10 +97,16 @@ def _kept(settings: Settings, fresh: dict[str, Any]) -> str | None:
     if not all(old.get(key) == fresh[key] for key in ("parameters", "structure", "behaviour")):
         return None
     try:
-        same = read(Settings, old["settings"], "settings") == settings
+        before: Settings = read(Settings, old["settings"], "settings")
+        same = _anywhere(before) == _anywhere(settings)
     except (KeyError, Problem):
         return None
     return str(old["digest"]) if same and "digest" in old else None
+
+
+def _anywhere(settings: Settings) -> Settings:
+    """Without the device that is asked for: where a net is trained does not make it another."""
+    return dataclasses.replace(settings, recipe=dataclasses.replace(settings.recipe, device="auto"))
 
 
 def _with_gate_defaults(settings: Settings) -> Settings:

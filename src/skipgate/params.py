@@ -16,6 +16,7 @@ from skipgate.settings import (
     FixedPixels,
     GateChoice,
     Given,
+    Gpu,
     Handling,
     Measure,
     Probes,
@@ -86,6 +87,8 @@ class Params:
     probes: dict[str, Probes]
     studies: dict[str, StudySettings]
     nets: dict[str, Net]
+    gpu: Gpu
+    """By which the cost of nets that need one is estimated."""
     weights: dict[str, Weights] = field(default_factory=dict)
     variations: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Changes by name, each a path into what a net is made of with its value."""
@@ -94,6 +97,21 @@ class Params:
         """Where the weights may be had of a net that somebody else has trained."""
         start = self.nets[net].start
         return self.weights.get(start, Weights(start))
+
+    def needs_gpu(self, net: str) -> bool:
+        """Whether a net is not to be trained without a GPU."""
+        return self.recipes[self.nets[net].recipe].device == "cuda"
+
+    def examples_of(self, net: str) -> int:
+        """How many its training goes through in an epoch."""
+        line = self.nets[net]
+        recipe, data = self.recipes[line.recipe], self.data[line.data]
+        asked = (recipe.images, recipe.validation) if isinstance(recipe, Recipe) else (0, 0)
+        known = asked[0] or getattr(data, "train", 0)
+        if not known:
+            where = f"params.recipes.{line.recipe}.images"
+            raise Problem(f"{where}: say how many, so that the cost of the net can be estimated")
+        return int(known) - asked[1]
 
     def nets_of(self, study: str) -> dict[str, Net]:
         """The nets of one study, in the file's order."""

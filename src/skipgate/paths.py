@@ -8,6 +8,8 @@ LOCK = Path("requirements.lock")
 PAPERS = Path("papers")
 REPORTS = Path("reports")
 RESULTS = Path("results")
+COSTS = RESULTS / "costs.json"
+"""What nets would cost on a GPU."""
 SPECS = Path("specs")
 PROBE_SPECS = SPECS / "probes"
 STAGES = SPECS / "stages.yaml"

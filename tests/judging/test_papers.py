@@ -26,7 +26,7 @@ STATEMENTS = {
     "epsilon": {"all": 23, "cifar": 22, "svhn": 14, "imagenet": 16},
     "fleuret": {"network": 11, "shattered-gradients": 4, "looks-linear": 10},
     "gresnet": {"mnist": 29, "cifar-v1": 21, "cifar-v2": 20, "cifar-v2-wide": 13, "k-decay": 3},
-    "unrolled": {"imagenet": 11, "penn-treebank": 21, "estimation": 6},
+    "unrolled": {"imagenet": 16, "penn-treebank": 21, "estimation": 6},
 }
 CLAIMS = {"epsilon": 14, "fleuret": 8, "gresnet": 21, "unrolled": 21}
 
@@ -138,7 +138,7 @@ def test_numbers_and_their_deviations(loaded):
             "others-errors: measured tables, and no others, name their protocols",
         ),
         (
-            lambda p: p["tables"]["cifar10-v1"].pop("needs"),
+            lambda p: p["tables"]["cifar10-v1"]["cells"][0].pop("nets"),
             "ResNet 5, original: name the nets of a measured number, or what its table needs",
         ),
         (

@@ -4,8 +4,6 @@ PyTorch's fake tensors have a device and no content. An operation on tensors of 
 and so does whatever asks for a value, which on a real GPU would wait for all that comes before it.
 """
 
-import dataclasses
-
 import pytest
 import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
@@ -13,11 +11,11 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTens
 from skipgate import params
 from skipgate.nets.gates.survival import Survival
 from skipgate.nets.network import Network
-from skipgate.settings import Crelu, GateChoice, Imagenet, Norm, Resnet
+from skipgate.settings import GateChoice, Resnet
 from skipgate.specs import Settings, resolve
 from skipgate.streams import streams
 from skipgate.training.loop import build_for
-from tests.toys import CONV, ONE, ROOT, ZERO, toy_settings
+from tests.toys import CONV, ONE, ROOT, toy_settings
 
 REPLICAS = 2
 PARAMS = params.load(ROOT / "params.yaml")
@@ -50,18 +48,10 @@ def test_every_net_runs_on_a_gpu_without_waiting(name):
             assert y.shape == (REPLICAS, 3, settings.data.outputs)
 
 
-BARE = Norm(kind="none")
-FIFTY = Imagenet("imagenet", (3, 4, 6, 3), bottleneck=True, width=47, addition="both")
-HIGHWAY = GateChoice("layers"), GateChoice("coupled")
 SHARED = Resnet("resnet", 3, width=4, share=("maps", "gates"))
 OTHERS = {
-    "wide": (Resnet("resnet", 4, widen=10, shortcut="project", dropout=0.3), ONE, ONE),
-    "plain-110": (Resnet("resnet", 18, order="post"), ONE, ZERO),
-    "highway-50": (FIFTY, *HIGHWAY),
-    "highway-50-bare": (dataclasses.replace(FIFTY, norm=BARE), *HIGHWAY),
     "shared": (SHARED, GateChoice("pointwise"), ONE),
     "shared-survival": (SHARED, GateChoice("survival"), GateChoice("sigmoid")),
-    "looks-linear": (Crelu("crelu", 12, width=8, stages=3), ONE, ZERO),
 }
 
 

@@ -237,6 +237,22 @@ def test_an_epoch_is_tested_on_the_test_images_in_evaluation_mode(family, split)
     assert state.history["test_loss"] == [pytest.approx(losses)]
 
 
+def test_gates_may_decay_at_a_rate_of_their_own():
+    settings = toy_settings(
+        MLP,
+        GateChoice("scalar"),
+        optimiser=Sgd("sgd", 0.1, 0.0, nesterov=False),
+        decay=Decay(0.5, gates=True, gate_rate=0.25),
+    )
+    state = begin(settings, range(2), CPU)
+    fresh = begin(settings, range(2), CPU).network
+    state.optimiser.step()
+    assert torch.allclose(state.network.blocks[0].T.k, torch.full((2,), 1 - 0.1 * 0.25))
+    assert torch.allclose(state.network.stem[1].weight, fresh.stem[1].weight * (1 - 0.1 * 0.5))
+    with pytest.raises(ValueError, match="gate_rate needs gates: true"):
+        Decay(0.5, gate_rate=0.25)
+
+
 @pytest.mark.parametrize("k_decay", [True, False])
 def test_decay_reaches_gates_only_where_it_is_switched_on(k_decay, split):
     """One step of SGD without momentum on k with a gradient of 0 leaves k, or shrinks it by rate * decay."""

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skipgate import specs, stages
@@ -10,6 +11,7 @@ from skipgate.files import Problem
 from skipgate.params import Params
 from skipgate.progress import took
 from skipgate.reader import nearest
+from skipgate.results.costs import refusal
 from skipgate.settings import Source
 from skipgate.specs import Spec, pieces, told
 from skipgate.training import harvest
@@ -85,6 +87,16 @@ def waiting(params: Params, study: str, vault: Vault) -> list[Task]:
         task for net in nets if f"train@{net}" in changed for task in _tasks(params, net, vault)
     ]
     return sorted(tasks, key=lambda task: -task.seconds)
+
+
+def refused(tasks: Sequence[Task]) -> dict[str, str]:
+    """Why some nets cannot be trained on this machine, by net."""
+    wanting = [task.spec for task in tasks if task.spec.settings.recipe.device == "cuda"]
+    if wanting:
+        from skipgate.training.device import lacks_gpu  # brings PyTorch, which others do without
+
+        wanting = [spec for spec in wanting if lacks_gpu(spec.settings.recipe)]
+    return {spec.net: refusal(spec.net) for spec in wanting}
 
 
 def _tasks(params: Params, net: str, vault: Vault) -> list[Task]:

@@ -233,7 +233,9 @@ def _check_net(params: Params, where: str, net: str, metric: str) -> None:
     """A net that reproduces a number exists, and has the metric that the number is one of."""
     if net not in params.nets:
         raise Problem(f"{where} names the net '{net}'; {nearest(net, params.nets)}")
-    known = (params.measure_of(params.nets[net].study).key, MEAN_GATE.name)
+    line = params.nets[net]
+    more = (f"test_{name}" for name in params.data[line.data].more)
+    known = (params.measure_of(line.study).key, MEAN_GATE.name, *more)
     if metric not in known:
         raise Problem(f"{where}: '{net}' has no metric '{metric}'; {nearest(metric, known)}")
 

@@ -8,6 +8,7 @@ from skipgate import paths, specs
 from skipgate.files import Problem, read_json
 from skipgate.params import Params
 from skipgate.reader import nearest
+from skipgate.results import costs
 from skipgate.results.by_seed import is_together, only, runs_of
 from skipgate.settings import Measure
 
@@ -190,6 +191,12 @@ class StudyResults:
         return {**self.missing, **parts}
 
 
+def _cost(params: Params, net: str) -> str:
+    """What running it would take, where that was estimated."""
+    cost = costs.load().get(net)
+    return f" ({cost.told(params.gpu)})" if cost else ""
+
+
 def load(params: Params, study: str) -> StudyResults:
     """Read a study's results; a damaged file is refused, a result of other code is missing."""
     if study not in params.studies:
@@ -205,7 +212,7 @@ def load(params: Params, study: str) -> StudyResults:
         if result.parts:
             results[net] = result
         else:
-            missing[net] = f"not run yet; run: dvc repro probe@{net}"
+            missing[net] = f"not run yet; run: dvc repro probe@{net}{_cost(params, net)}"
     return StudyResults(
         study,
         params.measure_of(study),

@@ -8,6 +8,7 @@ from skipgate.settings.bodies.resnet import Resnet
 from skipgate.settings.bodies.vgg import Vgg
 from skipgate.settings.body import Body, Init, Norm, Shared, Shortcut
 from skipgate.settings.gates import GateChoice
+from skipgate.settings.gpu import Gpu
 from skipgate.settings.measures import MEAN_GATE, Measure
 from skipgate.settings.probing import (
     LAYOUTS,
@@ -53,6 +54,7 @@ __all__ = [
     "Fractions",
     "GateChoice",
     "Given",
+    "Gpu",
     "Handling",
     "History",
     "Imagenet",

@@ -138,9 +138,13 @@ class Decay:
     """All that belongs to a gate: "k decay" in gresnet-v2 section 3.2."""
     biases: bool = False
     norms: bool = False
+    gate_rate: float = later(0.0)
+    """Of gates, where it is another than that of weights."""
 
     def __post_init__(self) -> None:
-        between(0, 1, rate=self.rate)
+        between(0, 1, rate=self.rate, gate_rate=self.gate_rate)
+        if self.gate_rate and not self.gates:
+            raise ValueError("gate_rate needs gates: true")
 
 
 Pixels = Literal["unit", "centred", "standardised", "centred-128"]

@@ -1,11 +1,14 @@
 """Learning rates. A schedule is asked at a moment of a training, and may end it."""
 
+import math
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from skipgate.reader import between, positive
+from skipgate.reader import between, later, positive
 
+WARM = 0.1
 History = dict[str, list[list[float]]]
 """A metric's values as [epoch][seed]; a loss that is NaN is kept as such."""
 
@@ -42,7 +45,8 @@ class Schedule(ABC):
 
         Here the first of every stretch of equal rate: a schedule of many rates names its own.
         """
-        rates = [self.rate(1.0, Moment(epoch, epochs)) for epoch in range(epochs)]
+        late = sys.maxsize  # past all steps that a schedule begins with
+        rates = [self.rate(1.0, Moment(epoch, epochs, late)) for epoch in range(epochs)]
         return [e for e in range(epochs) if e == 0 or rates[e] != rates[e - 1]]
 
 
@@ -63,11 +67,16 @@ class Steps(Schedule):
     kind: Literal["steps"]
     at: tuple[int, ...]
     factor: float
+    warm: int = later(0)
+    """So many steps before all others take a tenth of the rate (He et al. 2015, section 4.2)."""
 
     def __post_init__(self) -> None:
         positive(factor=self.factor, **{"an epoch of at": min(self.at, default=1)})
+        between(0, math.inf, warm=self.warm)
 
     def rate(self, first: float, moment: Moment) -> float:
+        if moment.step < self.warm:
+            return first * WARM
         return float(first * self.factor ** sum(moment.epoch >= at for at in self.at))
 
 

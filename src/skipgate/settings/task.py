@@ -37,6 +37,11 @@ class TaskSettings(Chosen):
         return self
 
     @property
+    def more(self) -> tuple[str, ...]:
+        """What is recorded beside the measure, by name."""
+        return ()
+
+    @property
     @abstractmethod
     def outputs(self) -> int:
         """Numbers that a network gives for one input."""

@@ -36,7 +36,7 @@ class Mistakes(Tally):
         return self._share(self.wrong)
 
     def more(self) -> dict[str, Tensor]:
-        return {f"top{self.among}_error": self._share(self.missed)} if self.among > 1 else {}
+        return dict.fromkeys(self.task.settings.more, self._share(self.missed))
 
     def _share(self, mistakes: Tensor) -> Tensor:
         """A network whose output is NaN has not answered: argmax would call that class 0."""

@@ -7,7 +7,6 @@ import sys
 import torch
 from torch.utils import deterministic
 
-from skipgate.files import Problem
 from skipgate.settings import Handling
 
 TRIM_THRESHOLD = -1
@@ -22,10 +21,13 @@ itself.
 """
 
 
+def lacks_gpu(recipe: Handling) -> bool:
+    """Whether the recipe refuses to train without a GPU, and there is none."""
+    return recipe.device == "cuda" and not torch.cuda.is_available()
+
+
 def prepare(recipe: Handling) -> torch.device:
     """Choose the device, fix the number of threads and switch to deterministic kernels."""
-    if recipe.device == "cuda" and not torch.cuda.is_available():
-        raise Problem("the recipe asks for device cuda and there is none; set device: auto or cpu")
     torch.set_num_threads(recipe.threads)
     keep_memory()
     torch.use_deterministic_algorithms(True)

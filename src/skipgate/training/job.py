@@ -17,11 +17,12 @@ from skipgate.nets.network import Network
 from skipgate.nets.weights import from_list, to_list
 from skipgate.provenance import provenance
 from skipgate.results.by_seed import split as split_by_seed
+from skipgate.results.costs import refusal
 from skipgate.settings import History
 from skipgate.specs import Spec, pieces
 from skipgate.tasks import task_of
 from skipgate.training import checkpoints
-from skipgate.training.device import prepare
+from skipgate.training.device import lacks_gpu, prepare
 from skipgate.training.loop import State, begin, build_for, fit
 from skipgate.training.nadam import Nadam
 from skipgate.training.vault import MODEL, RESULT, RUN, Vault, key_of, piece_of
@@ -60,6 +61,8 @@ def train(
 ) -> dict[int, dict[str, bytes]]:
     """Train seeds side by side; returns weights, result and provenance of each as files."""
     settings = spec.settings
+    if lacks_gpu(settings.recipe):
+        raise Problem(refusal(spec.net))
     device = prepare(settings.recipe)
     recipe = settings.training
     split = task_of(settings.data).load(data, recipe, device).used_by(recipe)

@@ -4,6 +4,7 @@ So an optimiser makes a few large steps, not many small ones.
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,8 @@ from skipgate.settings import Decay, Sgd
 from skipgate.settings import Nadam as NadamSettings
 from skipgate.training.nadam import Nadam
 
+Kind = Literal["decayed", "gates", "bare"]
+"""How weight decay acts on a parameter: as on weights, at the rate of gates, or not at all."""
 PIECE = 65536
 """Numbers an optimiser steps over at once.
 
@@ -27,33 +30,37 @@ def optimiser(
 ) -> torch.optim.Optimizer:
     """The optimiser over the network's flattened parameters.
 
-    Decayed parameters form a group of their own.
+    Parameters that are decayed alike form a group.
     """
     groups = []
-    for decayed in (True, False):
-        members = [p for p, choice in _with_decay(network, decay) if choice == decayed]
+    by_kind: dict[Kind, list[nn.Parameter]] = {"decayed": [], "gates": [], "bare": []}
+    for parameter, kind in _with_decay(network, decay):
+        by_kind[kind].append(parameter)
+    rates = {"decayed": decay.rate, "gates": decay.gate_rate, "bare": 0.0}
+    for kind, members in by_kind.items():
         if members:
             pieces = [_flatten(piece) for piece in _pieces(members)]
-            groups.append({"params": pieces, "weight_decay": decay.rate if decayed else 0.0})
+            groups.append({"params": pieces, "weight_decay": rates[kind]})
     if isinstance(settings, Sgd):
         return torch.optim.SGD(groups, settings.rate, settings.momentum, nesterov=settings.nesterov)
     betas = settings.beta1, settings.beta2
     compiled = next(network.parameters()).device.type == "cpu" and native.available()
-    kind = Nadam if compiled else torch.optim.NAdam
-    return kind(groups, settings.rate, betas, momentum_decay=settings.momentum_decay)
+    make = Nadam if compiled else torch.optim.NAdam
+    return make(groups, settings.rate, betas, momentum_decay=settings.momentum_decay)
 
 
-def _with_decay(network: Network, decay: Decay) -> list[tuple[nn.Parameter, bool]]:
-    found: dict[nn.Parameter, bool] = {}  # one that blocks share stands, and is stepped, once
+def _with_decay(network: Network, decay: Decay) -> list[tuple[nn.Parameter, Kind]]:
+    found: dict[nn.Parameter, Kind] = {}  # one that blocks share stands, and is stepped, once
     of_gates = {id(p) for gate in network.gates for p in gate.parameters()}
     for module in network.modules():
         for name, parameter in module.named_parameters(recurse=False):
             if id(parameter) in of_gates:
-                found[parameter] = decay.gates
+                own: Kind = "gates" if decay.gate_rate else "decayed"
+                found[parameter] = own if decay.gates else "bare"
             elif isinstance(module, BatchNorm):
-                found[parameter] = decay.norms
+                found[parameter] = "decayed" if decay.norms else "bare"
             else:
-                found[parameter] = decay.biases if name == "bias" else True
+                found[parameter] = "decayed" if decay.biases or name != "bias" else "bare"
     return list(found.items())
 
 

@@ -41,6 +41,10 @@ class Classify(TaskSettings):
             "".join(f"{name} {found}\n" for name, found in sorted(self.md5.items())).encode()
         )
 
+    @property
+    def more(self) -> tuple[str, ...]:
+        return (f"top{self.among}_error",) if self.among > 1 else ()
+
     def small(self, side: int) -> Self:
         channels, *sides = self.shape
         height, width = (min(full, side) for full in sides)

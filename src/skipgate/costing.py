@@ -1,0 +1,73 @@
+"""Counts what a training step takes on the real network, without memory for it and without a GPU.
+
+Under fake tensors every operation says which shapes come out and computes nothing.
+"""
+
+import math
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.distributed._tools.mem_tracker import MemTracker
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
+
+from skipgate.results.costs import Cost
+from skipgate.specs import Spec
+from skipgate.tasks import task_of
+from skipgate.training.loop import build_for
+
+BYTES = 4
+MOMENTS = {"sgd": 1, "nadam": 2}
+"""Numbers that an optimiser keeps for each parameter."""
+
+
+class Launches(TorchDispatchMode):
+    """Counts operations that compute something; views of a tensor do not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += func.namespace == "aten" and not func.is_view
+        return func(*args, **(kwargs or {}))
+
+
+def cost_of(spec: Spec, examples: int) -> Cost:
+    """What one step of a net takes, and how many of them a seed's training has."""
+    recipe = spec.settings.training
+    with FakeTensorMode():
+        launches = Launches()
+        memory = MemTracker()
+        with FlopCounterMode(display=False) as counted:
+            _step(spec, launches, memory)
+        peak = max(sum(kinds.values()) for kinds in _by_device(memory))
+    return Cost(
+        digest=spec.digest,
+        operations=counted.get_total_flops() / recipe.batch,
+        launches=launches.count,
+        memory=peak + BYTES * spec.parameters * MOMENTS[recipe.optimiser.kind],
+        batch=recipe.batch,
+        steps=recipe.epochs * math.ceil(examples / recipe.batch),
+        seeds=spec.seeds,
+    )
+
+
+def _step(spec: Spec, launches: Launches, memory: MemTracker) -> None:
+    """Forward and back for one seed; nothing is drawn, so that no block is dropped."""
+    settings = spec.settings
+    batch = settings.training.batch
+    network = build_for(settings, 1).train()
+    x = torch.empty(1, batch, *settings.data.shape)
+    y = torch.zeros(1, batch, dtype=torch.long)
+    memory.track_external(network, x, y)
+    with memory, launches:
+        task_of(settings.data).losses(network(x), y).sum().backward()
+
+
+def _by_device(memory: MemTracker) -> list[dict[Any, int]]:
+    peak = memory.get_tracker_snapshot("peak")
+    return [
+        {kind: size for kind, size in kinds.items() if kind != "Total"} for kinds in peak.values()
+    ]
