@@ -39,7 +39,7 @@ def _pairs_of(paper: Paper, worse: str, better: str) -> Iterator[tuple[str, Cell
                     yield from ((_below(net, base), one, other) for base in one.nets)
 
 
-def _gated(one: Spec, other: Spec) -> bool:
+def differs_by_gates(one: Spec, other: Spec) -> bool:
     """Whether the second differs from the first by its gates alone."""
     same = one.settings.body == other.settings.body
     return same and (family(one), family(other)) == ("residual", "gated")
@@ -47,7 +47,7 @@ def _gated(one: Spec, other: Spec) -> bool:
 
 def gated_beats_original(study: StudyResults) -> Found | None:
     """Residual against gated networks; the gain as a share of the error beside it."""
-    found = twins(study, _gated)
+    found = twins(study, differs_by_gates)
     if not found:
         return None
     parts = [
