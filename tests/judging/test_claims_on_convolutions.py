@@ -166,10 +166,13 @@ def test_smaller_pairs_are_shown_and_decide_nothing(judged):
 
 def test_nothing_waits_for_nets_that_decide_nothing(judged):
     study = made_up.made_up("cifar10-short")
-    for net in ("short-residual-1", "short-gated-2", "short-stochastic-3"):
+    for net in ("short-residual-1", "short-stochastic-3"):
         del study.results[net]
     last(study, "short-residual-3", "test_error", LEARNT + MARGINS["holds"])
-    assert judged("gated-beats-original-cifar", study).answer == "holds"
+    outcome = judged("gated-beats-original-cifar", study)
+    assert outcome.answer == "holds"
+    assert any(part.name.startswith("short-gated-2") for part in outcome.beside)
+    assert not any(part.name.startswith("short-gated-1") for part in outcome.beside)
     del study.results["short-gated-3"]
     assert str(judged("gated-beats-original-cifar", study)) == "waits for `short-gated-3`"
 

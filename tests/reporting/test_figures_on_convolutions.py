@@ -13,6 +13,7 @@ from skipgate.reporting import paper_figures
 from skipgate.reporting.paper_figures.gresnet_cifar import Curves, Gates
 from skipgate.reporting.paper_figures.lecture import Depths, Starts
 from skipgate.reporting.paper_figures.losses import UnrolledLosses
+from skipgate.reporting.paper_figures.unrolled import Estimates
 from tests.made_up import EPOCHS, LEARNT, SEEDS, gates, last, made_up
 from tests.toys import ROOT
 
@@ -97,7 +98,15 @@ def test_unrolled_5_has_a_column_with_and_one_without_normalisation():
     assert [*fewer.nets] == ["with BN"]
     short = UnrolledLosses.find(*judged(made_up("cifar10-short")))
     assert [*short.nets] == ["resnet, n = 3"]
-    assert "highway networks with more parameters" in short.caption()
+    assert "the highway network has more parameters" in short.caption()
+    ticks = short.figure().axes[1].get_xticks()
+    assert all(tick == round(tick) for tick in ticks), "there is no epoch between two"
+
+
+def test_unrolled_3_is_of_the_papers_own_network_where_the_study_has_it():
+    found = Estimates.find(*judged(made_up("imagenet")))
+    assert [net.spec.net for net in found.nets] == ["imagenet-residual-50"]
+    assert "a network trained here, on 5,000 images" in found.caption()
 
 
 def test_the_lectures_curves_are_of_18_and_34_layers_with_thin_training_errors():

@@ -186,7 +186,7 @@ def highway_fits_without_norm(study: StudyResults) -> Found | None:
     fits = f"training loss {WITHOUT}, {HIGHWAY} below {RESNET}"
     resnet, highway = (nets[kind, WITHOUT].last("train_loss") for kind in (RESNET, HIGHWAY))
     more = f"training error falls by more in {HIGHWAY}"
-    gains = (_gain(nets, kind) for kind in (HIGHWAY, RESNET))
+    gains = _gain(nets, HIGHWAY), _gain(nets, RESNET)
     parts = [
         paired(fits, resnet, highway, LOSS),
         paired(more, *gains, study.measure.points),

@@ -142,6 +142,7 @@ class Gates(PaperFigure):
                 panel.axvspan(place + 0.5, place + 1.5, color=INK, alpha=0.1, linewidth=0)
             panel.set_title(_title(base), fontsize=TITLE)
             panel.set_xlabel("residual block")
+            panel.set_xlim(0.5, len(gates_of(base)) + 0.5)
             panel.xaxis.set_major_locator(MaxNLocator(12, integer=True))
         panels[0][0].set_ylabel("k")
         panels[0][0].legend(frameon=False)

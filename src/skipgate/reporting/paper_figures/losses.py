@@ -9,6 +9,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from skipgate.judging.claims.highways import HIGHWAY, RESNET, name_of
 from skipgate.judging.claims.nets import is_staged, twins
@@ -32,6 +33,8 @@ from skipgate.results.store import Result, StudyResults
 from skipgate.specs import Spec
 
 HEIGHT = 4.6
+FEW_EPOCHS = 10
+"""With fewer, ticks would fall between them."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ class _Losses(PaperFigure):
             above.set_title(title, fontsize=TITLE)
             self._ratio(below, nets)
             below.set_xlabel("epoch")
+            if max(net.epochs for net in nets.values()) < FEW_EPOCHS:
+                below.xaxis.set_major_locator(MaxNLocator(integer=True))
         _scale(rows[0])
         _scale(rows[1])
         rows[0][0].set_ylabel("training loss")
@@ -140,11 +145,15 @@ class UnrolledLosses(_Losses):
             return (
                 "Highway-Full is drawn too; without batch normalisation the text says the reverse"
             )
-        kind = "convolutional" if all(map(is_staged, specs)) else "multilayer"
-        more = ", and highway networks with more parameters" if kind == "convolutional" else ""
+        if all(map(is_staged, specs)):
+            return (
+                "smaller networks with batch normalisation instead of 50-layer ones on ImageNet "
+                "with and without; the highway network has more parameters than the residual one, "
+                "the paper's as many"
+            )
         return (
-            f"{kind} networks with batch normalisation{more} instead of 50-layer convolutional "
-            "ones on ImageNet with and without"
+            "multilayer networks with batch normalisation instead of 50-layer convolutional ones "
+            "on ImageNet with and without"
         )
 
 
