@@ -44,6 +44,7 @@ LAYERS = (
     "tracking",
     "fanout",
     "bench",
+    "bench_convolutions",
 )
 """Each may import what stands before it, and itself. What has no torch imports nothing that has."""
 
