@@ -69,11 +69,8 @@ def main() -> None:
     ]
     pieces = tqdm(bench.coloured_pieces(), desc="bench: lesions of ResNet-56", unit="piece")
     lesions.append(bench.lesions_in_pieces("ResNet-56", RESNET_56, pieces))
-    tables = (
-        *(markdown(bench.rows(trained, "s a seed and epoch")), peak),
-        bench_convolutions.section(ROUNDS),
-        markdown(bench.rows(lesions, "s")),
-    )
+    dense = markdown(bench.rows(trained, "s a seed and epoch"))
+    tables = dense, peak, bench_convolutions.section(ROUNDS), markdown(bench.rows(lesions, "s"))
     page = PAGE.format(*tables, f"PyTorch {version('torch')} on {machine()}")
     write_atomically(paths.REPORTS / "bench.md", page.encode())
     print(page)

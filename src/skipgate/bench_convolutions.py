@@ -34,9 +34,9 @@ NETWORKS = {
 }
 ABOUT = f"""## Training convolutional networks
 
-Pre-activation networks, one seed on one thread, batch {BATCH}: a plain eager loop with a `DataLoader` and
-torchvision's crops and flips, ours, and their 3x3 convolutions alone, forward and back, channels-last.
-Best of {{rounds}} rounds of {STEPS} steps.
+Pre-activation networks, one seed on one thread, batch {BATCH}: a plain eager loop with a
+`DataLoader` and torchvision's crops and flips, ours, and their 3x3 convolutions alone, forward and
+back, channels-last. Best of {{rounds}} rounds of {STEPS} steps.
 
 """
 
