@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 
 from skipgate.data.examples import Split
+from skipgate.fanout import worker
 from skipgate.group import Group, joined
 from skipgate.nets.weights import to_list
 from skipgate.settings import Augment, GateChoice, Imagenet, Mlp, Norm, Resnet, Sgd
@@ -69,12 +70,14 @@ def trained(case: str, group: Group) -> State:
 
 
 def main(folder: Path) -> None:
+    """All cases, then seed 0 of the net `x` of the folder that this runs in."""
     torch.use_deterministic_algorithms(True)
     with joined() as group:
         for case in CASES:
             state = trained(case, group)
             found = {"tensors": to_list(state.network), "history": state.history}
             torch.save(found, folder / f"{case}-{group.share.rank}.pt")
+        worker.main("x", [0], group)
 
 
 if __name__ == "__main__":
