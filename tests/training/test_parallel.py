@@ -39,6 +39,7 @@ from tests.training.shared_out import (
     trained,
 )
 
+pytestmark = pytest.mark.xdist_group("parallel")  # they share what torchrun has run once
 EPOCHS = 16
 DATA = "digits"
 
