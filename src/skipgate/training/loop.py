@@ -63,6 +63,9 @@ def begin(
     network = build_for(settings, len(seeds))
     initialise(network, settings.body.init, streams(seeds, "init"))
     network.to(device, dtype)
+    if settings.training.compiled:
+        for block in network.blocks:
+            block.compile(mode="reduce-overhead" if device.type == "cuda" else "default")
     stepper = optimiser(network, settings.training.optimiser, settings.training.decay)
     return State(settings, tuple(seeds), task, network, stepper)
 
@@ -134,14 +137,21 @@ def _step(state: State, x: Tensor, y: Tensor, carried: Any) -> tuple[Output, Ten
     _set_rate(state)
     # The gradients are slices of one tensor and must stay so.
     state.optimiser.zero_grad(set_to_none=False)
-    output = state.network.run(x, carried)
-    loss = state.task.losses(output.main, y)
+    precision = state.settings.training.precision
+    with torch.autocast(x.device.type, torch.bfloat16, precision == "bfloat16"):
+        output = state.network.run(x, carried)
+    loss = state.task.losses(_exact(output.main), y)
     _with_sides(state, loss, output, y).sum().backward()
     flat = [p.grad for group in state.optimiser.param_groups for p in group["params"]]
     state.group.average(flat, y[0].numel())
     state.optimiser.step()
     state.step += 1
     return output, loss
+
+
+def _exact(output: Tensor) -> Tensor:
+    """Losses are never taken in half precision."""
+    return output.float() if output.dtype == torch.bfloat16 else output
 
 
 def _set_rate(state: State) -> None:
@@ -154,7 +164,7 @@ def _set_rate(state: State) -> None:
 def _with_sides(state: State, loss: Tensor, output: Output, y: Tensor) -> Tensor:
     """The loss that is trained by: the main one, and those of the side heads by their weights."""
     for weight, side in output.sides:
-        loss = loss + weight * state.task.losses(side, y)
+        loss = loss + weight * state.task.losses(_exact(side), y)
     return loss
 
 
