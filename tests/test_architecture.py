@@ -31,6 +31,7 @@ WITHOUT_TORCH = (
 LAYERS = (
     *WITHOUT_TORCH,
     "streams",
+    "group",
     "nets",
     "foreign",
     "data",
