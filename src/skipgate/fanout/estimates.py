@@ -20,10 +20,9 @@ def lines(params: Params, tasks: Sequence[Task]) -> Iterator[str]:
         by_net.setdefault(task.spec.net, []).extend(task.seeds)
     specs = {task.spec.net: task.spec for task in tasks}
     for net, seeds in by_net.items():
-        cost = known.get(net)
-        if not costs.is_of(cost, specs[net]):
-            cost = _counted(params, specs[net])
-        yield f"{net} {told(seeds)}: {_described(params, specs[net], cost)}"
+        spec = specs[net]
+        cost = known[net] if costs.is_of(known.get(net), spec) else _counted(params, spec)
+        yield f"{net} {told(seeds)}: {_described(params, spec, cost)}"
 
 
 def _counted(params: Params, spec: Spec) -> Cost:
