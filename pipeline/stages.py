@@ -1,11 +1,17 @@
-"""Write the list of nets, data and studies that dvc.yaml loops over, from params.yaml."""
+"""Write the list of nets, data and studies that dvc.yaml loops over, from params.yaml.
+
+A study of which nothing was run gets an empty folder of results, so that its page can be rendered.
+"""
 
 from pipeline.stage import run
-from skipgate import params, stages
+from skipgate import params, paths, stages
 
 
 def main() -> None:
-    stages.renew(params.load())
+    settings = params.load()
+    stages.renew(settings)
+    for study in settings.studies:
+        (paths.RESULTS / study).mkdir(parents=True, exist_ok=True)
 
 
 if __name__ == "__main__":
