@@ -41,6 +41,7 @@ all: $(READY) ## run every study that this machine can, render all pages, and li
 	python -m pipeline.everything --jobs $(JOBS)
 
 report: $(READY) ## render the committed results again, without training
+	@mkdir -p results/$(STUDY)
 	dvc repro --force --single-item report@$(STUDY)
 	dvc repro --quiet --single-item overview
 	python -m pipeline.show

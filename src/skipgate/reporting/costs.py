@@ -11,9 +11,9 @@ from skipgate.settings import Gpu
 ABOUT = (
     "These nets need a GPU and were not run. Each is run by `dvc repro probe@NET`, all by `dvc "
     "repro report@{study}`: about {hours:,.0f} hours of an {gpu} in all. Operations of a training "
-    "step, forward and back, for each example, and memory at its peak for one seed are counted on the "
-    "real networks; hours follow from them at {share:.0%} of the {tflops:g} TFLOP/s of that GPU, "
-    "and at least {launch:g} microseconds for each kernel: estimates, not measurements."
+    "step, forward and back, for each example, and memory at its peak for one seed are counted on "
+    "the real networks; hours follow from them at {share:.0%} of the {tflops:g} TFLOP/s of that "
+    "GPU, and at least {launch:g} microseconds for each kernel: estimates, not measurements."
 )
 GIGA = 1e9
 
