@@ -104,8 +104,7 @@ GPU_NETS = ("gpu-wide", "gpu-gated-2")
 
 
 def with_gpu_study(settings) -> None:
-    """One net that runs, and a study of two that need a GPU: a wide network and a tiny one."""
-    settings["nets"]["digits"].pop("residual-2")
+    """Beside a study that runs, one of two nets that need a GPU: a wide network and a tiny one."""
     settings["recipes"]["gpu"] = {
         **settings["recipes"]["digits-dense"],
         "images": 1198,
@@ -227,8 +226,12 @@ def test_a_dry_run_says_what_each_net_takes_and_needs_no_data_where_they_are_cou
 
 def test_a_dry_run_counts_fetched_examples_where_no_setting_does(project):
     output = project.fanout("--dry-run")
-    assert output.startswith("digits: 1 of 1 nets to train\n  gated-2 seeds 0 to 1: 9,061 param")
-    assert "hours of an A100" in output
+    assert output.startswith("digits: 2 of 2 nets to train")
+    for line, net, count in zip(
+        output.splitlines()[1:], ("gated-2", "residual-2"), ("9,061", "9,060"), strict=True
+    ):
+        assert line.startswith(f"  {net} seeds 0 to 1: {count} parameters")
+        assert "hours of an A100" in line
 
 
 def test_a_study_that_can_run_and_one_that_cannot(project):
