@@ -1,11 +1,9 @@
 """What nets that need a GPU would cost, and that without one they are refused with that."""
 
-import copy
 import dataclasses
 import json
 import re
 import resource
-import shutil
 
 import pytest
 import yaml
@@ -17,8 +15,10 @@ from skipgate.results.costs import Cost
 from skipgate.settings import Gpu, Resnet
 from skipgate.specs import Settings, Spec, resolve
 from skipgate.training.loop import build_for
-from tests.project import Project
+from tests.project import Project, copied
 from tests.toys import MLP, ROOT, toy_settings
+
+pytestmark = pytest.mark.xdist_group("costs")  # they share a project that takes a while to make
 
 PARAMS = params.load(ROOT / "params.yaml")
 MAX_RSS_UNIT = 1024
@@ -138,10 +138,7 @@ def estimated(tmp_path_factory):
 @pytest.fixture
 def project(estimated, tmp_path):
     """A copy of it to do something in."""
-    made = copy.copy(estimated)
-    made.folder = tmp_path
-    shutil.copytree(estimated.folder, tmp_path, dirs_exist_ok=True, symlinks=True)
-    return made
+    return copied(estimated, tmp_path / "project")
 
 
 def costs_in(project) -> dict:
@@ -151,9 +148,6 @@ def costs_in(project) -> dict:
 def insist(settings) -> None:
     for recipe in ("gpu", "gpu-long"):
         settings["recipes"][recipe]["device"] = "cpu"
-
-
-pytestmark = pytest.mark.xdist_group("costs")
 
 
 def test_only_nets_that_have_changed_are_counted_again(project):
