@@ -250,8 +250,20 @@ ELSEWHERE = {
     "lossless-removal",
     "stochastic-depth",
     "same-accuracy-fewer-layers",
+    "gated-beats-original-cifar",
+    "k-decay-hurts",
+    "k-decay-enforces-identity",
+    "k-low-at-widening",
+    "k-peaks-in-the-last-block",
+    "pre-activation-improves",
+    "weight-sharing-costs-little",
+    "expressive-gates-needed",
+    "highway-close-to-resnet",
+    "resnet-fits-better",
+    "without-norm-overfits",
+    "highway-fits-better-without-norm",
 }
-"""Claims with tests of their own below."""
+"""Claims with tests of their own below, or in `test_claims_on_convolutions.py`."""
 
 
 @pytest.mark.parametrize("claim", MADE)

@@ -107,5 +107,5 @@ def test_the_list_of_claims_says_what_became_of_each(loaded):
     text = answers.listing("gresnet", loaded["gresnet"], {"mnist": record})
     assert "**classical-worse**" in text
     assert "*mnist: undecided.*" in text
-    assert "*Waits for CIFAR-10 studies on a GPU.*" in text
+    assert "*Waits for CIFAR studies on a GPU, and the literature of the time.*" in text
     assert text.count("\n- ") == len(loaded["gresnet"].claims) - 1

@@ -11,6 +11,7 @@ from skipgate.judging import papers
 from skipgate.judging.judgement import judge_study
 from skipgate.reporting.conclusions import conclusions
 from skipgate.results import store
+from tests.made_up import last, made_up
 from tests.toys import ROOT
 
 
@@ -93,3 +94,15 @@ def test_a_study_says_nothing_of_nets_that_it_waits_for(settings):
     del study.results["gated-10"]
     assert not sentence(settings, study, "What gating gains")
     assert sentence(settings, study, "`plain-50` did not learn")
+
+
+def test_gates_and_decay_of_k_are_told_of_convolutional_networks_too(settings):
+    study = made_up("cifar10-short")
+    last(study, "short-residual-3", "test_error", [21.0, 22.0, 23.0])
+    last(study, "short-gated-3-k-decay-50", "test_error", [19.0, 19.0, 19.0])
+    line = sentence(settings, study, "Test error of convolutional networks in points")
+    assert "`short-gated-1` 0.00 ± 0.00, `short-gated-2` 0.00 ± 0.00, `short-gated-3` 2.00" in line
+    assert line.endswith("what decay of k costs: `short-gated-3-k-decay-50` -1.00 ± 0.00.")
+    del study.results["short-gated-1"]
+    study.missing["short-gated-1"] = "not run yet"
+    assert not sentence(settings, study, "Test error of convolutional networks in points")

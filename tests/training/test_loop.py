@@ -332,3 +332,21 @@ def test_top_n_errors_count_what_is_not_among_the_first_answers():
     assert found[1].tolist() == [50.0, 50.0]
     tally.add(torch.full((2, 1, 3), torch.nan), torch.zeros(2, 1, dtype=torch.long))
     assert tally.more()["top2_error"].isnan().all()
+
+
+def test_products_in_half_precision_stay_close_and_parameters_in_float32(split):
+    """The loss of the first epoch moves by what bfloat16 rounds, and by something."""
+    settings = [toy_settings(CONV, epochs=1, precision=word) for word in ("float32", "bfloat16")]
+    exact, half = (trained(one, split) for one in settings)
+    assert all(p.dtype == torch.float32 for p in half.network.parameters())
+    assert half.history["train_loss"][0] == pytest.approx(exact.history["train_loss"][0], rel=0.05)
+    assert half.history["train_loss"] != exact.history["train_loss"]
+
+
+def test_compiled_blocks_train_as_the_others_do(split):
+    settings = [
+        toy_settings(CONV, GateChoice("scalar"), epochs=1, compiled=c) for c in (True, False)
+    ]
+    one, other = (trained(each, in_float64(split), dtype=torch.float64) for each in settings)
+    for a, b in zip(to_list(one.network), to_list(other.network), strict=True):
+        assert torch.allclose(a, b, rtol=1e-9, atol=1e-9)

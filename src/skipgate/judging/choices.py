@@ -289,7 +289,7 @@ def gather(params: Params, study: StudyResults, papers: Mapping[str, Paper]) -> 
         return None
     rows = [row for base in study.bases.values() if (row := _row(base, papers))]
     tried = _tried(params, study, rows)
-    rounds = _rounds(rows, _candidates(rows, _completed(tried)))
+    rounds = _rounds(rows, _candidates(rows, _completed(tried)), tried)
     words = {name: choice for paper in papers.values() for name, choice in paper.choices.items()}
     effects = _effects(rows, tried, rounds)
     return Choices(rounds, effects, words, _gated(params, study, papers), _deepest(effects))
@@ -417,13 +417,14 @@ def _candidates(rows: Sequence[Row], tried: Tried) -> list[Candidate]:
     return [Candidate(*key, predictions) for key, predictions in found.items()]
 
 
-def _rounds(rows: Sequence[Row], candidates: Sequence[Candidate]) -> list[Round]:
+def _rounds(rows: Sequence[Row], candidates: Sequence[Candidate], tried: Tried) -> list[Round]:
     """One for each set of nets that some choice was tried on, with all that were tried on it."""
     found = []
-    sets = {frozenset(one.predictions) for one in candidates if not one.is_default}
+    own = [one.predictions.keys() & tried[one.choices].keys() for one in candidates if one.choices]
+    sets = {frozenset(nets) for nets in own}
     for nets in sorted(sets, key=lambda nets: (len(nets), sorted(nets))):
         common = tuple(row for row in rows if row.net in nets)
-        tried = tuple(one for one in candidates if nets <= one.predictions.keys())
-        if tried and tried[0].is_default and tried[0].reading == "last":
-            found.append(Round(common, tried))
+        able = tuple(one for one in candidates if nets <= one.predictions.keys())
+        if able and able[0].is_default and able[0].reading == "last":
+            found.append(Round(common, able))
     return found

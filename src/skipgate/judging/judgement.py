@@ -43,6 +43,8 @@ class JudgedClaim:
     name: str
     claim: Claim
     outcome: Outcome
+    data: tuple[str, ...] = ()
+    """What the nets that decide it were tested on, or those that it waits for might be."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +123,15 @@ def judge_study(params: Params, study: StudyResults, papers: dict[str, Paper]) -
         for name, claim in paper.claims.items():
             outcome = claims.judge(paper, name, study.main)
             if outcome.answer != "not run" or claims.concerns(name, study.main):
-                answered.append(JudgedClaim(source, name, claim, outcome))
+                data = _data(study, outcome)
+                answered.append(JudgedClaim(source, name, claim, outcome, data))
     tried = choices.gather(params, study, papers)
     return Judgement(study.name, len(study.results), tables, answered, tried)
+
+
+def _data(study: StudyResults, outcome: Outcome) -> tuple[str, ...]:
+    nets = outcome.nets or study.specs
+    return tuple(dict.fromkeys(study.specs[net].dataset for net in nets))
 
 
 def _failed_claim(judged: JudgedClaim) -> tuple[str, float]:

@@ -6,9 +6,11 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
@@ -217,6 +219,175 @@ at::Tensor gated_sum(const at::Tensor& f, const at::Tensor& s, const at::Tensor&
   return GatedSum::apply(f, s, t, c);
 }
 
+// From here to `norm_relu`: images as rows of channels, as channels-last tensors have them in memory. They are gone through in
+// blocks of rows that stay in the cache, and in each by groups of channels that fill a vector; channels left over go one by one.
+constexpr int LANES = 16;
+constexpr int64_t BLOCK = 512;
+
+// The numbers of a group of channels, at hand for all its rows.
+template <typename T, int W>
+struct Lanes {
+  explicit Lanes(const T* from) { std::copy(from, from + W, at); }
+  T operator[](int lane) const { return at[lane]; }
+  T at[W];
+};
+
+template <typename Work>
+void by_group(int64_t rows, int64_t channels, const Work& work) {
+  for (int64_t first = 0; first < rows; first += BLOCK) {
+    const int64_t count = std::min(BLOCK, rows - first);
+    int64_t c = 0;
+    for (; c + LANES <= channels; c += LANES) work.template operator()<LANES>(first * channels + c, count, c);
+    for (; c < channels; c++) work.template operator()<1>(first * channels + c, count, c);
+  }
+}
+
+// Mean and sum of squared deviations of each channel: exact in a block, blocks joined as Chan et al. 1979 do.
+template <typename T>
+void moments(const T* x, int64_t rows, int64_t channels, double* mean, double* squares) {
+  by_group(rows, channels, [&]<int W>(int64_t at, int64_t count, int64_t c) {
+    T total[W] = {}, deviation[W] = {}, middle[W];
+    for (int64_t r = 0; r < count; r++) {
+#pragma omp simd
+      for (int l = 0; l < W; l++) total[l] += x[at + r * channels + l];
+    }
+    for (int l = 0; l < W; l++) middle[l] = total[l] / T(count);
+    for (int64_t r = 0; r < count; r++) {
+#pragma omp simd
+      for (int l = 0; l < W; l++) {
+        const T d = x[at + r * channels + l] - middle[l];
+        deviation[l] += d * d;
+      }
+    }
+    const double before = double(at / channels), all = before + double(count);
+    for (int l = 0; l < W; l++) {
+      const double step = double(middle[l]) - mean[c + l];
+      mean[c + l] += step * double(count) / all;
+      squares[c + l] += double(deviation[l]) + step * step * before * double(count) / all;
+    }
+  });
+}
+
+// What BN does to a channel, a x + b, from its mean and 1 / deviation.
+template <typename T>
+void lines(const T* scale, const T* shift, const T* mean, const T* inverse, int64_t channels, std::vector<T>& a, std::vector<T>& b) {
+  for (int64_t c = 0; c < channels; c++) a[c] = scale[c] * inverse[c], b[c] = shift[c] - mean[c] * a[c];
+}
+
+// The gradient before ReLU.
+template <typename T>
+T through(T value, T a, T b, T grad) { return value * a + b <= T(0) ? T(0) : grad; }
+
+template <typename T>
+void activate(const T* x, T* y, const std::vector<T>& a, const std::vector<T>& b, int64_t rows) {
+  const int64_t channels = a.size();
+  by_group(rows, channels, [&]<int W>(int64_t at, int64_t count, int64_t c) {
+    const Lanes<T, W> aw(&a[c]), bw(&b[c]);
+    for (int64_t r = 0; r < count; r++) {
+#pragma omp simd
+      for (int l = 0; l < W; l++) {
+        const T value = x[at + r * channels + l] * aw[l] + bw[l];
+        y[at + r * channels + l] = value < T(0) ? T(0) : value;  // NaN stays NaN
+      }
+    }
+  });
+}
+
+// Sums over rows of the gradient, and of its product with x - mean.
+template <typename T>
+void sums(const T* x, const T* grad, const T* mean, const std::vector<T>& a, const std::vector<T>& b, int64_t rows, double* total,
+          double* product) {
+  const int64_t channels = a.size();
+  by_group(rows, channels, [&]<int W>(int64_t at, int64_t count, int64_t c) {
+    const Lanes<T, W> aw(&a[c]), bw(&b[c]), mw(mean + c);
+    T sum[W] = {}, along[W] = {};
+    for (int64_t r = 0; r < count; r++) {
+#pragma omp simd
+      for (int l = 0; l < W; l++) {
+        const T value = x[at + r * channels + l], g = through(value, aw[l], bw[l], grad[at + r * channels + l]);
+        sum[l] += g;
+        along[l] += g * (value - mw[l]);
+      }
+    }
+    for (int l = 0; l < W; l++) total[c + l] += double(sum[l]), product[c + l] += double(along[l]);
+  });
+}
+
+// The gradient to x: a (g - even - slope (x - mean)).
+template <typename T>
+void to_images(const T* x, const T* grad, T* out, const T* mean, const std::vector<T>& a, const std::vector<T>& b,
+               const std::vector<T>& even, const std::vector<T>& slope, int64_t rows) {
+  const int64_t channels = a.size();
+  by_group(rows, channels, [&]<int W>(int64_t at, int64_t count, int64_t c) {
+    const Lanes<T, W> aw(&a[c]), bw(&b[c]), mw(mean + c), ew(&even[c]), sw(&slope[c]);
+    for (int64_t r = 0; r < count; r++) {
+#pragma omp simd
+      for (int l = 0; l < W; l++) {
+        const T value = x[at + r * channels + l], g = through(value, aw[l], bw[l], grad[at + r * channels + l]);
+        out[at + r * channels + l] = aw[l] * (g - ew[l] - sw[l] * (value - mw[l]));
+      }
+    }
+  });
+}
+
+// y = ReLU(BN(x)) with the statistics of this batch, which move the running ones.
+struct NormRelu : torch::autograd::Function<NormRelu> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift,
+                            const at::Tensor& running_mean, const at::Tensor& running_var, double epsilon, double momentum) {
+    const int64_t channels = x.size(1), rows = x.numel() / channels;
+    TORCH_CHECK(rows > 1, "a batch of one number has no variance to normalise by");
+    const at::Tensor y = at::empty_like(x), means = at::empty_like(scale), inverses = at::empty_like(scale);
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "norm_relu", [&] {
+      std::vector<double> mean(channels), squares(channels);
+      std::vector<scalar_t> a(channels), b(channels);
+      const auto* xs = x.const_data_ptr<scalar_t>();
+      moments<scalar_t>(xs, rows, channels, mean.data(), squares.data());
+      auto *m = means.mutable_data_ptr<scalar_t>(), *inverse = inverses.mutable_data_ptr<scalar_t>();
+      auto *moving = running_mean.mutable_data_ptr<scalar_t>(), *varying = running_var.mutable_data_ptr<scalar_t>();
+      for (int64_t c = 0; c < channels; c++) {
+        m[c] = scalar_t(mean[c]);
+        inverse[c] = scalar_t(1 / std::sqrt(squares[c] / double(rows) + epsilon));
+        moving[c] += scalar_t(momentum * (mean[c] - double(moving[c])));
+        varying[c] += scalar_t(momentum * (squares[c] / double(rows - 1) - double(varying[c])));
+      }
+      lines<scalar_t>(scale.const_data_ptr<scalar_t>(), shift.const_data_ptr<scalar_t>(), m, inverse, channels, a, b);
+      activate<scalar_t>(xs, y.mutable_data_ptr<scalar_t>(), a, b, rows);
+    });
+    ctx->save_for_backward({x, scale, shift, means, inverses});
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const auto saved = ctx->get_saved_variables();
+    const at::Tensor &x = saved[0], &scale = saved[1], &shift = saved[2], &means = saved[3], &inverses = saved[4];
+    const at::Tensor grad = grads[0].contiguous(at::MemoryFormat::ChannelsLast);
+    const at::Tensor to_x = at::empty_like(x), to_scale = at::empty_like(scale), to_shift = at::empty_like(scale);
+    const int64_t channels = x.size(1), rows = x.numel() / channels;
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "norm_relu_backward", [&] {
+      const auto *xs = x.const_data_ptr<scalar_t>(), *gs = grad.const_data_ptr<scalar_t>();
+      const auto *m = means.const_data_ptr<scalar_t>(), *inverse = inverses.const_data_ptr<scalar_t>();
+      std::vector<scalar_t> a(channels), b(channels), even(channels), slope(channels);
+      std::vector<double> total(channels), product(channels);
+      lines<scalar_t>(scale.const_data_ptr<scalar_t>(), shift.const_data_ptr<scalar_t>(), m, inverse, channels, a, b);
+      sums<scalar_t>(xs, gs, m, a, b, rows, total.data(), product.data());
+      auto *shifts = to_shift.mutable_data_ptr<scalar_t>(), *scales = to_scale.mutable_data_ptr<scalar_t>();
+      for (int64_t c = 0; c < channels; c++) {
+        shifts[c] = scalar_t(total[c]);
+        scales[c] = scalar_t(product[c] * double(inverse[c]));
+        even[c] = scalar_t(total[c] / double(rows));
+        slope[c] = scalar_t(product[c] * double(inverse[c]) * double(inverse[c]) / double(rows));
+      }
+      to_images<scalar_t>(xs, gs, to_x.mutable_data_ptr<scalar_t>(), m, a, b, even, slope, rows);
+    });
+    return {to_x, to_scale, to_shift, {}, {}, {}, {}};
+  }
+};
+
+at::Tensor norm_relu(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift, const at::Tensor& running_mean,
+                     const at::Tensor& running_var, double epsilon, double momentum) {
+  return NormRelu::apply(x, scale, shift, running_mean, running_var, epsilon, momentum);
+}
+
 // One step of NAdam (Dozat 2016) on flat tensors, in place, the moments m and v moved first:
 // p -= (a g + b m) / (sqrt(v / unbias) + epsilon). Leaves the gradient at 0, ready for the next batch.
 template <typename T>
@@ -245,5 +416,6 @@ void nadam(const at::Tensor& p, const at::Tensor& grad, const at::Tensor& m, con
 TORCH_LIBRARY(skipgate, library) {
   library.def("dot_norm_relu", &dot_norm_relu);
   library.def("gated_sum", &gated_sum);
+  library.def("norm_relu", &norm_relu);
   library.def("nadam", &nadam);
 }

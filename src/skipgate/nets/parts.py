@@ -6,10 +6,11 @@ from collections.abc import Sequence
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from skipgate.nets.activation import Activation
 from skipgate.nets.block import Paths
-from skipgate.nets.layers import Affine, Conv, Linear, normalisation
+from skipgate.nets.layers import Affine, Conv, Linear
 from skipgate.nets.transforms import Ending, Post, Pre
-from skipgate.settings import Imagenet, Mlp, Norm, Resnet, Vgg
+from skipgate.settings import Imagenet, Mlp, Resnet, Vgg
 
 Style = Mlp | Resnet | Imagenet | Vgg
 """Bodies that say in which order their blocks normalise, activate and add."""
@@ -78,19 +79,14 @@ def block_paths(
     if style.order == "post":
         after: nn.Module = nn.ReLU() if style.addition in ("before", "both") else nn.Identity()
         if style.addition == "before-norm":
-            after = activation(replicas, affines[-1].out_features, style.norm)
+            after = Activation(replicas, affines[-1].out_features, style.norm)
         post = Post(affines, style.norm, ENDINGS[style.addition], dropout)
         return Paths(post, s, before or nn.Identity(), after)
     # Zagoruyko and Komodakis project the activated input.
     shared = isinstance(s, Conv | nn.Sequential)
-    before = activation(replicas, affines[0].in_features, style.norm) if shared else nn.Identity()
+    before = Activation(replicas, affines[0].in_features, style.norm) if shared else nn.Identity()
     pre = Pre(affines, style.norm, dropout, activated=activated or shared)
     return Paths(pre, s, before, nn.Identity())
-
-
-def activation(replicas: int, width: int, norm: Norm) -> nn.Module:
-    """BN-ReLU."""
-    return nn.Sequential(normalisation(replicas, width, norm), nn.ReLU())
 
 
 def head(style: Style, last: Linear, *pooling: nn.Module) -> nn.Module:
@@ -98,5 +94,5 @@ def head(style: Style, last: Linear, *pooling: nn.Module) -> nn.Module:
     if style.order == "post":
         return nn.Sequential(*pooling, last)
     # The last block of a pre-activation network ends without BN and ReLU.
-    ending = activation(len(last.weight), last.in_features, style.norm)
+    ending = Activation(len(last.weight), last.in_features, style.norm)
     return nn.Sequential(ending, *pooling, last)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Literal, cast
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from skipgate.nets.activation import norm_relu
 from skipgate.nets.dense import Layer, dot_norm_relu, fused
 from skipgate.nets.dropout import Dropout
 from skipgate.nets.gate import Layers
@@ -42,8 +42,9 @@ class Post(Layers):
             x = dot_norm_relu(x, cast(list[Layer], layers), last_relu=self.last_relu)
         else:
             for i, (affine, norm) in enumerate(layers, start=1):
-                x = norm(affine(x), shut)
-                x = F.relu(x) if self.last_relu or i < len(layers) else x
+                x = affine(x)
+                activated = self.last_relu or i < len(layers)
+                x = norm_relu(norm, x, shut) if activated else norm(x, shut)
                 x = self.drops[i - 1](x) if i <= len(self.drops) else x
         for bare in self.affines[len(layers) :]:
             x = bare(x)
@@ -82,7 +83,7 @@ class Pre(nn.Module):
     def forward(self, x: Tensor, shut: Tensor | None = None) -> Tensor:
         bare = len(self.affines) - len(self.norms)
         for i, affine in enumerate(self.affines):
-            x = x if i < bare else F.relu(self.norms[i - bare](x, shut))
+            x = x if i < bare else norm_relu(self.norms[i - bare], x, shut)
             x = self.drops[i - 1](x) if i and self.drops else x
             x = affine(x)
         return x

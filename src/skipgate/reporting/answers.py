@@ -61,7 +61,7 @@ def block(judged: JudgedClaim, study: str) -> str:
     parts = [
         f"### {judged.name}: {outcome.answer}",
         f"> {claim.quote}",
-        f"{judged.paper}, {claim.where.rstrip('.')}.{_elsewhere(claim, study)}",
+        f"{judged.paper}, {claim.where.rstrip('.')}.{_elsewhere(judged, study)}",
         f"**Test:** {outcome.test}" if outcome.test else "",
         f"**Not as in the source:** {deviation}." if deviation else "",
         f"**Answer:** {outcome.answer}{why}. {_power(outcome)}".rstrip(),
@@ -71,9 +71,11 @@ def block(judged: JudgedClaim, study: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _elsewhere(claim: Claim, study: str) -> str:
+def _elsewhere(judged: JudgedClaim, study: str) -> str:
     """A sentence on data, where the source speaks of others than the study has."""
-    same = not claim.of or claim.of.lower() == study or study in claim.judged_on
+    claim = judged.claim
+    told = claim.of.lower()
+    same = not told or told.replace("-", "") in (study, *judged.data) or study in claim.judged_on
     return "" if same else f" **Stated of {claim.of}; judged here on `{study}`.**"
 
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from skipgate.judging.claims.nets import by_depth, deepest, pairs
+from skipgate.judging.claims.convolutional import decays_k, differs_by_gates
+from skipgate.judging.claims.nets import by_depth, deepest, pairs, twins, varied
 from skipgate.judging.evidence import ANSWERS
 from skipgate.judging.judgement import JudgedTable, Judgement, better_rule
 from skipgate.judging.statistics import difference, estimate
@@ -33,7 +34,7 @@ def conclusions(params: Params, study: StudyResults, judgement: Judgement) -> li
         found += choices.conclusions(judgement.choices, len(study.missing))
     for judged in judgement.tables:
         found += _distances(judged) if judged.table.metric != MEAN_GATE.name else _levels(judged)
-    for sentence in (_given, _failed, _gain, _gates, _shut, _estimates, _pruned, _lesions):
+    for sentence in (_given, _failed, _gain, _staged, _gates, _shut, _estimates, _pruned, _lesions):
         found.append(_said(sentence, study.main))
     return [text for text in (*found, told_answers(judgement)) if text]
 
@@ -159,6 +160,26 @@ def _gain(study: StudyResults) -> str:
     return (
         f"What gating gains, residual less gated {study.measure.label} paired by seed: {what}; "
         f"over all depths {pooled} {unit}."
+    )
+
+
+def _staged(study: StudyResults) -> str:
+    """What gates, and decay of k, change in convolutional networks."""
+    found = twins(study, differs_by_gates)
+    if len(found) < 2:
+        return ""
+    gains = {g.spec.net: difference(r.score(), g.score()) for r, g in found}
+    costs = {
+        own.spec.net: difference(own.score(), base.score()) for base, own in varied(study, decays_k)
+    }
+    told = [
+        f"{what}: {', '.join(f'`{net}` {e}' for net, v in rows.items() if (e := estimate(v)))}"
+        for what, rows in (("what gating gains", gains), ("what decay of k costs", costs))
+        if rows
+    ]
+    return (
+        f"{study.measure.label.capitalize()} of convolutional networks in {study.measure.points}, "
+        f"paired by seed; {'; '.join(told)}."
     )
 
 

@@ -149,6 +149,7 @@ class Decay:
 
 Pixels = Literal["unit", "centred", "standardised", "centred-128"]
 Device = Literal["auto", "cpu", "cuda"]
+Precision = Literal["float32", "tf32", "bfloat16"]
 
 
 @dataclass(frozen=True)
@@ -229,6 +230,13 @@ class Recipe(Handling):
     """Whether every epoch has an order of its own, or all have that of the data set."""
     score_training: bool = later(False)
     """Whether the measure of every batch is recorded as it is trained on, beside its loss."""
+    precision: Precision = later("float32")  # noqa: RUF009  a word
+    """Of products on a GPU; parameters, sums and tests stay in float32."""
+    compiled: bool = later(False)
+    """Whether `torch.compile` makes one kernel of many, on a GPU with CUDA graphs.
+
+    Last bits may then change from one version of its compiler to the next.
+    """
 
     def __post_init__(self) -> None:
         positive(

@@ -35,6 +35,9 @@ def prepare(recipe: Handling) -> torch.device:
     deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     # Without it cuBLAS refuses to be deterministic.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    fast = getattr(recipe, "precision", "float32") != "float32"
+    torch.set_float32_matmul_precision("high" if fast else "highest")
+    torch.backends.cudnn.allow_tf32 = fast
     use_cuda = torch.cuda.is_available() and recipe.device != "cpu"
     return torch.device("cuda" if use_cuda else "cpu")
 

@@ -60,6 +60,9 @@ def begin(
     network = build_for(settings, len(seeds))
     initialise(network, settings.body.init, streams(seeds, "init"))
     network.to(device, dtype)
+    if settings.training.compiled:
+        for block in network.blocks:
+            block.compile(mode="reduce-overhead" if device.type == "cuda" else "default")
     stepper = optimiser(network, settings.training.optimiser, settings.training.decay)
     return State(settings, tuple(seeds), task, network, stepper)
 
@@ -109,8 +112,9 @@ def train_batches(state: State, split: Split, most: int | None = None) -> dict[s
         _set_rate(state)
         # The gradients are slices of one tensor and must stay so.
         state.optimiser.zero_grad(set_to_none=False)
-        output = network.run(x, carried)
-        loss = state.task.losses(output.main, y)
+        with torch.autocast(x.device.type, torch.bfloat16, recipe.precision == "bfloat16"):
+            output = network.run(x, carried)
+        loss = state.task.losses(_exact(output.main), y)
         _with_sides(state, loss, output, y).sum().backward()
         state.optimiser.step()
         state.step += 1
@@ -123,6 +127,11 @@ def train_batches(state: State, split: Split, most: int | None = None) -> dict[s
     return found | ({state.settings.data.measure.training_key: tally.values()} if tally else {})
 
 
+def _exact(output: Tensor) -> Tensor:
+    """Losses are never taken in half precision."""
+    return output.float() if output.dtype == torch.bfloat16 else output
+
+
 def _set_rate(state: State) -> None:
     recipe = state.settings.training
     rate = recipe.schedule.rate(recipe.optimiser.rate, state.moment)
@@ -133,7 +142,7 @@ def _set_rate(state: State) -> None:
 def _with_sides(state: State, loss: Tensor, output: Output, y: Tensor) -> Tensor:
     """The loss that is trained by: the main one, and those of the side heads by their weights."""
     for weight, side in output.sides:
-        loss = loss + weight * state.task.losses(side, y)
+        loss = loss + weight * state.task.losses(_exact(side), y)
     return loss
 
 

@@ -3,7 +3,16 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from skipgate.judging.claims import blocks, depth, discards, estimates, gating, routes
+from skipgate.judging.claims import (
+    blocks,
+    convolutional,
+    depth,
+    discards,
+    estimates,
+    gating,
+    highways,
+    routes,
+)
 from skipgate.judging.claims.nets import Found, Test
 from skipgate.judging.evidence import Outcome, Part, decide
 from skipgate.judging.papers import Claim, Paper
@@ -12,9 +21,11 @@ from skipgate.results.store import StudyResults, Waiting
 
 TESTS: dict[str, Test] = {
     **gating.TESTS,
+    **convolutional.TESTS,
     **depth.TESTS,
     **blocks.TESTS,
     **estimates.TESTS,
+    **highways.TESTS,
     **routes.TESTS,
     **discards.TESTS,
 }
@@ -80,14 +91,30 @@ def _decided(claim: str, study: StudyResults, nets: Sequence[str] | None) -> Fou
     found = _tested(claim, _on(study, nets))
     if found is None:
         return None
-    others = (_tested(claim, _on(study, [net])) for net in study.specs if net not in nets)
     beside = [
         replace(part, name=f"{part.name}; another net")
-        for other in others
-        if other is not None
+        for other in _others(claim, study, nets)
         for part in other.parts
     ]
     return replace(found, beside=(*found.beside, *beside))
+
+
+def _others(claim: str, study: StudyResults, nets: Sequence[str]) -> list[Found]:
+    """What a test says of other nets that have results: of each, or where it takes several, of all.
+
+    They decide nothing, so that nothing waits for them.
+    """
+    rest = [net for net in study.results if net not in nets]
+    alone = [_if_there(claim, _on(study, [net])) for net in rest]
+    found = alone if any(alone) else [_if_there(claim, _on(study, rest))]
+    return [each for each in found if each is not None]
+
+
+def _if_there(claim: str, study: StudyResults) -> Found | None:
+    try:
+        return _tested(claim, study)
+    except Waiting:
+        return None
 
 
 def _tested(claim: str, study: StudyResults) -> Found | None:

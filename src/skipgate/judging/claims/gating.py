@@ -61,11 +61,11 @@ def gain_grows(study: StudyResults) -> Found | None:
     found = pairs(study)
     if len(found) < 3:
         return None
-    gains = [_gains(residual.score(), gated.score()) for residual, gated in found.values()]
-    return Found([Part(GAIN, slope(list(found), gains), "% of the error")], flat(found))
+    rows = [gains(residual.score(), gated.score()) for residual, gated in found.values()]
+    return Found([Part(GAIN, slope(list(found), rows), "% of the error")], flat(found))
 
 
-def _gains(residual: list[float | None], gated: list[float | None]) -> list[float | None]:
+def gains(residual: list[float | None], gated: list[float | None]) -> list[float | None]:
     """What gating gains, in % of the residual error."""
     rows = zip(difference(residual, gated), residual, strict=False)
     return [None if gap is None or not error else 100 * gap / error for gap, error in rows]
@@ -74,8 +74,8 @@ def _gains(residual: list[float | None], gated: list[float | None]) -> list[floa
 def _stated_gain(paper: Paper, _: Measure) -> dict[str, float]:
     rows = gaps(paper, "residual", "gated")
     residual = column_of(paper, "mnist-test-error", "residual")
-    gains = [[100 * gap / residual[row]] for row, gap in rows.items()]
-    return {GAIN: slope(depths_of(rows), gains)[0]}
+    stated = [[100 * gap / residual[row]] for row, gap in rows.items()]
+    return {GAIN: slope(depths_of(rows), stated)[0]}
 
 
 def k_falls(study: StudyResults) -> Found | None:
@@ -141,8 +141,8 @@ def greedy_beats_random(study: StudyResults) -> Found | None:
     random = np.array(result.part("prune")["random"], dtype=float).mean((0, 1))
     greedy = np.array(result.part("prune")["smallest"], dtype=float).mean(0)
     whole = np.array(result.part("lesion")["whole"], dtype=float)
-    slight = SLIGHT * (study.measure.guessing - whole)
-    unit = study.measure.points
+    slight = SLIGHT * (result.measure.guessing - whole)
+    unit = result.measure.points
     parts = [
         paired("better, mean over the curve", random.tolist(), greedy.tolist(), unit),
         paired("slightly so", slight.tolist(), (random - greedy).tolist(), unit),

@@ -11,7 +11,7 @@ from skipgate.judging.papers import Paper
 from skipgate.results.by_image import redrawn
 from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults, Waiting
-from skipgate.settings import Measure, Mlp
+from skipgate.settings import Imagenet, Measure, Mlp, Resnet
 from skipgate.specs import Spec
 
 MILD = 1.0
@@ -176,6 +176,37 @@ def pairs(
     one = by_depth(study, first)
     other = by_depth(study, second)
     return {depth: (one[depth], other[depth]) for depth in one if depth in other}
+
+
+def is_staged(spec: Spec) -> bool:
+    """Whether a network is a convolutional one in stages."""
+    return isinstance(spec.settings.body, Imagenet | Resnet)
+
+
+def twins(study: StudyResults, alike: Callable[[Spec, Spec], bool]) -> list[tuple[Result, Result]]:
+    """Convolutional networks on the same data and by the same recipe, of which `alike` is true."""
+    staged = [spec for spec in study.specs.values() if is_staged(spec)]
+    return [
+        (result_of(study, one.net), result_of(study, other.net))
+        for one in staged
+        for other in staged
+        if one.dataset == other.dataset
+        and one.settings.recipe == other.settings.recipe
+        and alike(one, other)
+    ]
+
+
+def varied(
+    study: StudyResults, changes: Callable[[Spec, Spec], bool]
+) -> list[tuple[Result, Result]]:
+    """Nets and their variations in a single choice, of which `changes` is true."""
+    return [
+        (result_of(study, change.base), result_of(study, net))
+        for net, change in study.changes.items()
+        if {net, change.base} <= study.specs.keys()
+        and len(change.choices) == 1
+        and changes(study.specs[change.base], study.specs[net])
+    ]
 
 
 def flat(pairs: dict[int, tuple[Result, Result]]) -> list[Result]:

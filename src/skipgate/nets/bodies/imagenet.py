@@ -4,11 +4,12 @@ import functools
 
 from torch import nn
 
+from skipgate.nets.activation import Activation
 from skipgate.nets.block import Block, Site
 from skipgate.nets.bodies import Plan
 from skipgate.nets.layers import Conv, Linear
 from skipgate.nets.network import Network
-from skipgate.nets.parts import MaxPool, Pooled, activation, block_paths, head
+from skipgate.nets.parts import MaxPool, Pooled, block_paths, head
 from skipgate.nets.sharing import share
 from skipgate.nets.shortcuts import shortcut
 from skipgate.nets.transforms import Post
@@ -27,7 +28,7 @@ def build(body: Imagenet, plan: Plan) -> Network:
     bias = body.bias or body.norm.absent
     stem = [
         Conv(plan.replicas, plan.shape[0], body.width, 7, 2, bias=bias),
-        activation(plan.replicas, body.width, body.norm),
+        Activation(plan.replicas, body.width, body.norm),
         MaxPool(3, 2),
     ]
     last = Linear(plan.replicas, width, plan.outputs)

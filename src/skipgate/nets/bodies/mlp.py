@@ -4,11 +4,12 @@ import functools
 
 from torch import nn
 
+from skipgate.nets.activation import Activation
 from skipgate.nets.block import Block, Site
 from skipgate.nets.bodies import Plan
 from skipgate.nets.layers import Linear
 from skipgate.nets.network import Network
-from skipgate.nets.parts import activation, block_paths, flat_stem, head
+from skipgate.nets.parts import block_paths, flat_stem, head
 from skipgate.nets.sharing import share
 from skipgate.nets.transforms import Post
 from skipgate.settings import Mlp
@@ -38,5 +39,5 @@ def build(body: Mlp, plan: Plan) -> Network:
 def _ending(body: Mlp, plan: Plan) -> list[nn.Module]:
     """What follows the first map."""
     if body.stem == "norm-relu":
-        return [activation(plan.replicas, body.width, body.norm)]
+        return [Activation(plan.replicas, body.width, body.norm)]
     return [nn.ReLU()] if body.stem == "relu" else []

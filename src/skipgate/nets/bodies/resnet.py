@@ -5,11 +5,12 @@ import functools
 from torch import nn
 
 from skipgate.files import Problem
+from skipgate.nets.activation import Activation
 from skipgate.nets.block import Block, Site
 from skipgate.nets.bodies import Plan
 from skipgate.nets.layers import Conv, Linear
 from skipgate.nets.network import Network
-from skipgate.nets.parts import Pooled, activation, block_paths, head
+from skipgate.nets.parts import Pooled, block_paths, head
 from skipgate.nets.sharing import share
 from skipgate.nets.shortcuts import shortcut
 from skipgate.nets.transforms import Post
@@ -29,7 +30,7 @@ def build(body: Resnet, plan: Plan) -> Network:
     if body.order == "post" or blocks[0].site.keeps_shape:
         # He et al. 2016, appendix: the first activation comes right after the first map, before
         # the paths part.
-        stem.append(activation(plan.replicas, body.width, body.norm))
+        stem.append(Activation(plan.replicas, body.width, body.norm))
     last = Linear(plan.replicas, width, plan.outputs)
     ending = head(body, last, Pooled())
     return Network(plan.replicas, nn.Sequential(*stem), share(blocks, body.share), ending)

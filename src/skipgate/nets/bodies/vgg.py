@@ -6,11 +6,12 @@ import math
 from torch import nn
 
 from skipgate.files import Problem
+from skipgate.nets.activation import Activation
 from skipgate.nets.block import Block, Site
 from skipgate.nets.bodies import Plan
 from skipgate.nets.layers import Conv, Linear
 from skipgate.nets.network import Network
-from skipgate.nets.parts import Flat, MaxPool, activation, block_paths
+from skipgate.nets.parts import Flat, MaxPool, block_paths
 from skipgate.nets.shortcuts import shortcut
 from skipgate.nets.transforms import Post
 from skipgate.settings import Vgg
@@ -35,7 +36,7 @@ def build(body: Vgg, plan: Plan) -> Network:
         MaxPool(2, 2),
         Flat(),
         Linear(plan.replicas, width * math.prod(sides), body.hidden),
-        activation(plan.replicas, body.hidden, body.norm),
+        Activation(plan.replicas, body.hidden, body.norm),
         Linear(plan.replicas, body.hidden, plan.outputs),
     )
     return Network(plan.replicas, nn.Identity(), blocks, ending)

@@ -11,6 +11,7 @@ from skipgate.reporting.canvas import save
 from skipgate.reporting.paper_figures.epsilon import Discarded
 from skipgate.reporting.paper_figures.figure import PaperFigure
 from skipgate.reporting.paper_figures.gresnet import Removal, Tables
+from skipgate.reporting.paper_figures.gresnet_cifar import Curves, Gates
 from skipgate.reporting.paper_figures.lecture import Depths, Starts
 from skipgate.reporting.paper_figures.losses import GresnetLosses, UnrolledLosses
 from skipgate.reporting.paper_figures.unrolled import Estimates, Refinement
@@ -21,6 +22,8 @@ FIGURES: tuple[type[PaperFigure], ...] = (
     Tables,
     GresnetLosses,
     Removal,
+    Curves,
+    Gates,
     Estimates,
     Refinement,
     Lesions,

@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import ClassVar, Self
 
 from matplotlib.figure import Figure
@@ -44,6 +45,17 @@ def by_depth(study: StudyResults, kind: str, *parts: str) -> dict[int, Result]:
         if isinstance(body, Mlp) and family(result.spec) == kind:
             found.setdefault(body.depth, result)
     return dict(sorted(found.items()))
+
+
+def having(study: StudyResults, *parts: str, metric: str = "") -> StudyResults:
+    """The study as if it had no other nets than those with these parts, and this metric."""
+    results = {
+        net: result
+        for net, result in study.having(*parts).items()
+        if not metric or metric in result.part("train")["metrics"]
+    }
+    specs = {net: study.specs[net] for net in results}
+    return replace(study, specs=specs, results=results)
 
 
 def nearest_depth(layers: int, depths: Iterable[int]) -> int:

@@ -10,11 +10,13 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from skipgate.judging.claims.highways import name_of
 from skipgate.judging.judgement import Judgement
 from skipgate.reporting.canvas import COLOURS, INK, SMALL, TITLE, WIDTH, gridded, summary
 from skipgate.reporting.paper_figures.figure import PaperFigure
 from skipgate.results.names import family, size
 from skipgate.results.store import Result, StudyResults
+from skipgate.settings import Imagenet
 from skipgate.specs import load_probing
 
 HEIGHT = 3.4
@@ -37,11 +39,11 @@ class Estimates(PaperFigure):
     def find(cls, study: StudyResults, _: Judgement) -> Self | None:
         largest: dict[str, Result] = {}
         for result in study.having("estimation", "train").values():
-            blocks = _blocks(result)
             kind = result.spec.settings.body.kind
             known = largest.get(kind)
-            if family(result.spec) == "residual" and blocks > 1 and result.has_learnt:
-                largest[kind] = result if known is None or blocks > _blocks(known) else known
+            if family(result.spec) == "residual" and _blocks(result) > 1 and result.has_learnt:
+                larger = known is None or _rank(result) > _rank(known)
+                largest.update({kind: result} if larger else {})
         return cls([*largest.values()]) if largest else None
 
     def figure(self) -> Figure:
@@ -79,6 +81,8 @@ class Estimates(PaperFigure):
 
     def _differs(self) -> str:
         given = [net for net in self.nets if net.is_given]
+        if all(name_of(net.spec) for net in self.nets):
+            return f"a network trained here, on {_images(self.nets[0])} images"
         if not given:
             return (
                 "the deepest residual network of each kind that this study has, on the test "
@@ -143,6 +147,12 @@ def _images(net: Result) -> str:
 
 def _depth(result: Result) -> int:
     return result.spec.settings.body.count
+
+
+def _rank(result: Result) -> tuple[int, bool]:
+    """By which the largest network is chosen: of as many blocks, those with bottlenecks."""
+    body = result.spec.settings.body
+    return _blocks(result), isinstance(body, Imagenet) and body.bottleneck
 
 
 def _has_sums(result: Result) -> bool:
