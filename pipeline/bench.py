@@ -9,7 +9,7 @@ from importlib.metadata import version
 from tqdm import tqdm
 
 from pipeline.stage import run
-from skipgate import bench, paths
+from skipgate import bench, bench_convolutions, paths
 from skipgate.files import write_atomically
 from skipgate.provenance import machine
 from skipgate.reporting.tables import markdown
@@ -41,6 +41,8 @@ both warmed up and alternating, best of {ROUNDS} rounds of {bench.STEPS} steps.
 
 At most {{:.2f}} GB of memory were held, with PyTorch, the images and both networks of each depth.
 
+{{}}
+
 ## All single lesions
 
 A whole forward pass for every lesion, against re-using what comes before the lesion; \
@@ -67,10 +69,8 @@ def main() -> None:
     ]
     pieces = tqdm(bench.coloured_pieces(), desc="bench: lesions of ResNet-56", unit="piece")
     lesions.append(bench.lesions_in_pieces("ResNet-56", RESNET_56, pieces))
-    tables = (
-        *(markdown(bench.rows(trained, "s a seed and epoch")), peak),
-        markdown(bench.rows(lesions, "s")),
-    )
+    dense = markdown(bench.rows(trained, "s a seed and epoch"))
+    tables = dense, peak, bench_convolutions.section(ROUNDS), markdown(bench.rows(lesions, "s"))
     page = PAGE.format(*tables, f"PyTorch {version('torch')} on {machine()}")
     write_atomically(paths.REPORTS / "bench.md", page.encode())
     print(page)

@@ -31,6 +31,7 @@ WITHOUT_TORCH = (
 LAYERS = (
     *WITHOUT_TORCH,
     "streams",
+    "group",
     "nets",
     "foreign",
     "data",
@@ -44,6 +45,7 @@ LAYERS = (
     "tracking",
     "fanout",
     "bench",
+    "bench_convolutions",
 )
 """Each may import what stands before it, and itself. What has no torch imports nothing that has."""
 

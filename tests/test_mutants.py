@@ -37,7 +37,8 @@ def test_a_replacement_fits_the_source_and_changes_it(mutant, tmp_path):
     copy.write_text(before)
     mutant.put_into(tmp_path)
     assert copy.read_text() != before
-    compile(copy.read_text(), mutant.file, "exec")
+    if copy.suffix == ".py":
+        compile(copy.read_text(), mutant.file, "exec")
 
 
 @pytest.mark.parametrize("mutant", MUTANTS.values(), ids=MUTANTS)

@@ -106,7 +106,8 @@ def _kept(settings: Settings, fresh: dict[str, Any]) -> str | None:
 
 def _anywhere(settings: Settings) -> Settings:
     """Without the device that is asked for: where a net is trained does not make it another."""
-    return dataclasses.replace(settings, recipe=dataclasses.replace(settings.recipe, device="auto"))
+    recipe: Any = settings.recipe  # of either kind, which are both dataclasses
+    return dataclasses.replace(settings, recipe=dataclasses.replace(recipe, device="auto"))
 
 
 def _with_gate_defaults(settings: Settings) -> Settings:

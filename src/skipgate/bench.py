@@ -93,7 +93,7 @@ def training(depth: int, seeds: int, images: Images, rounds: int) -> Times:
 
     Both run on one thread, warmed up and alternating; the fastest round of each counts.
     """
-    plain, ours = _alternating(
+    plain, ours = alternating(
         [_plain_steps(depth, images), _stacked_steps(depth, seeds, images)], rounds
     )
     epoch = IMAGES / (BATCH * STEPS)
@@ -118,7 +118,7 @@ def lesions(name: str, body: Body, seeds: int, images: Images, rounds: int) -> T
     def shared() -> None:
         found["shared"] = subject.scores_of([with_closed(mask) for mask in masks])
 
-    plain, ours = _alternating([naive, shared], rounds)
+    plain, ours = alternating([naive, shared], rounds)
     if found["naive"] != found["shared"]:
         raise AssertionError("shared lesions give other errors than whole forward passes")
     return Times(name, plain, ours)
@@ -139,7 +139,7 @@ def _scores_with(subject: Subject, mask: Tensor) -> list[float]:
         return subject.scores()
 
 
-def _alternating(works: Sequence[Callable[[], None]], rounds: int) -> list[float]:
+def alternating(works: Sequence[Callable[[], None]], rounds: int) -> list[float]:
     """The fastest of several rounds of each, after one that does not count.
 
     A single round is one of work that lasts long, and stands for itself.

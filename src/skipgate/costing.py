@@ -26,7 +26,7 @@ class Launches(TorchDispatchMode):
     """Counts operations that compute something; views of a tensor do not."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.count = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from skipgate.data.examples import Examples
+from skipgate.group import ALONE, Group
 from skipgate.nets.network import Network
 from skipgate.tasks.task import Tally, Task
 
@@ -24,14 +25,20 @@ def evaluating(network: nn.Module) -> Iterator[None]:
 
 
 @torch.no_grad()
-def evaluate(network: Network, task: Task, examples: Examples, batch: int) -> Tally:
-    """Go through all examples in turn; a state is carried from batch to batch."""
+def evaluate(
+    network: Network, task: Task, examples: Examples, batch: int, group: Group = ALONE
+) -> Tally:
+    """Go through all examples in turn; a state is carried from batch to batch.
+
+    Processes take batches by turns, and have the same tally in the end.
+    """
     replicas = network.replicas
     tally = task.tally(replicas, examples.device)
     state = None
     with evaluating(network):
-        for x, y in examples.in_turn(batch):
+        for x, y in examples.in_turn(batch, group.share):
             output = network.run(x.expand(replicas, *x.shape), state)
             state = output.state
             tally.add(output.main, y.expand(replicas, *y.shape))
+    tally.join(group)
     return tally

@@ -222,6 +222,6 @@ def test_epsilons_code_divides_by_128():
 def test_images_that_are_numbers_already_go_from_0_to_1():
     x = torch.rand(4, 3, 8, 8, generator=stream(0, "x"))
     augmentation = Augmentation(Augment(brightness=0.1), lambda purpose: streams([0], purpose))
-    (found,) = augmentation.applied(x[None], AS_IS)
+    (found,) = augmentation.applied(x[None], AS_IS, 4)
     shift = 0.2 * torch.rand(4, 1, 1, 1, generator=stream(0, "brightness")) - 0.1
     assert torch.allclose(found, (x + shift).clamp(0, 1))

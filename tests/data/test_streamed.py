@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from skipgate import params
 from skipgate.data import raw, streamed
 from skipgate.data.fetching import fetch
 from skipgate.files import Problem, sha256
+from skipgate.group import Share
 from skipgate.settings import (
     Augment,
     Classify,
@@ -66,6 +68,22 @@ def loaded(data, pixels="unit"):
 def epoch(examples, seeds=(0,), number=0, augment=AUGMENT):
     found = list(examples.epoch(recipe(augment), lambda purpose: streams(seeds, purpose, number)))
     return torch.cat([x for x, _ in found], 1), torch.cat([y for _, y in found], 1)
+
+
+def test_processes_that_train_have_their_shares_of_what_one_has(data):
+    split = loaded(data)
+    epoch = partial(split.train.epoch, recipe(), lambda purpose: streams((0, 1), purpose))
+    parts = zip(*(epoch(Share(rank, 2)) for rank in range(2)), strict=True)
+    for whole, shares in zip(epoch(), parts, strict=True):
+        for all_of_it, part in zip(whole, zip(*shares, strict=True), strict=True):
+            assert torch.equal(all_of_it, torch.cat(part, 1))
+    by_turns = [list(split.test.in_turn(2, Share(rank, 2))) for rank in range(2)]
+    wanted = list(split.test.in_turn(2))
+    assert [len(found) for found in by_turns] == [2, 1]
+    for place, (x, y) in enumerate(wanted):
+        found = by_turns[place % 2][place // 2]
+        assert torch.equal(found[0], x)
+        assert torch.equal(found[1], y)
 
 
 def test_the_index_has_every_image_with_its_class_and_hash_and_no_image_is_copied(root, data):

@@ -9,7 +9,9 @@ import torch
 from skipgate import params
 from skipgate.files import Problem
 from skipgate.settings import ConstantRate, Fractions, Moment, Nadam, Schedule, Sgd, Steps
+from skipgate.specs import Spec
 from skipgate.streams import stream
+from skipgate.training.job import train
 from skipgate.training.loop import begin, fit, train_batches
 from tests.toys import MLP, ROOT, toy_settings
 
@@ -112,3 +114,20 @@ def test_streams_are_told_apart_by_each_of_their_words():
     words = ((0, "init"), (1, "init"), (0, "order"), (0, "order", 1))
     assert len({stream(*each).initial_seed() for each in words}) == 4
     assert stream(0, "order", 1).initial_seed() == stream(0, "order", 1).initial_seed()
+
+
+def test_the_first_steps_are_warm():
+    """He et al. 2015: a tenth of the rate for so many steps, whatever the epoch; twins are past it."""
+    schedule = Steps("steps", (5,), 0.1, warm=7)
+    assert schedule.rate(1.0, Moment(0, 20, 6)) == pytest.approx(0.1)
+    assert schedule.rate(1.0, Moment(0, 20, 7)) == 1.0
+    assert schedule.rate(1.0, Moment(5, 20, 100)) == pytest.approx(0.1)
+    assert schedule.milestones(20) == [0, 5]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_net_that_needs_a_gpu_is_refused_by_name(tmp_path):
+    settings = toy_settings(device="cuda")
+    spec = Spec("gated", "toy", "toy", settings, 1, "0", 1, 1)
+    with pytest.raises(Problem, match=r"gated needs a GPU and there is none.*device: cpu"):
+        train(spec, [0], tmp_path, tmp_path / "c.pt", lambda *_: None)

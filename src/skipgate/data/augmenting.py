@@ -1,7 +1,8 @@
 """Random changes of training images, in batches, on the device that they lie on.
 
 Each change draws from a stream of its own per seed: switching one on leaves the others as they
-were, and a seed in a stack is changed as it is alone.
+were, and a seed in a stack is changed as it is alone. Draws are made for whole batches: an image is
+changed as it is whichever of several processes has it.
 """
 
 import math
@@ -13,6 +14,7 @@ from torch import Tensor
 
 from skipgate.data.examples import Streams
 from skipgate.data.pixels import CHANNEL, Scaling
+from skipgate.group import EVERYTHING, Share
 from skipgate.settings import Augment, Window
 
 GREY = (0.299, 0.587, 0.114)
@@ -27,22 +29,27 @@ Change = Callable[[Tensor, Tensor], Tensor]
 
 
 class Augmentation:
-    """The random changes of one epoch; images are (replica, batch, channel, height, width)."""
+    """The random changes of one epoch; images are (replica, batch, channel, height, width).
 
-    def __init__(self, augment: Augment, streams: Streams) -> None:
+    They are the rows of a share; `whole` is how many images the batch has in all.
+    """
+
+    def __init__(self, augment: Augment, streams: Streams, share: Share = EVERYTHING) -> None:
         self.augment = augment
+        self.share = share
         self._streams = streams
         self._begun: dict[str, Sequence[torch.Generator]] = {}
 
-    def windows(self, count: int) -> Tensor:
+    def windows(self, whole: int) -> Tensor:
         """Random numbers (replica, image, `WINDOW_DRAWS`), by which `cut` chooses a part."""
-        return self._uniform("window", count, WINDOW_DRAWS)
+        return self._uniform("window", whole, WINDOW_DRAWS)
 
-    def applied(self, x: Tensor, scaling: Scaling) -> Tensor:
+    def applied(self, x: Tensor, scaling: Scaling, whole: int) -> Tensor:
         """Colours are changed on pixels, then these are scaled, cropped and flipped."""
-        return self._moved(scaling(self._distorted(self._coloured(x, scaling), scaling)))
+        x = self._distorted(self._coloured(x, scaling, whole), scaling, whole)
+        return self._moved(scaling(x), whole)
 
-    def _coloured(self, x: Tensor, scaling: Scaling) -> Tensor:
+    def _coloured(self, x: Tensor, scaling: Scaling, whole: int) -> Tensor:
         """Brightness and contrast as in *epsilon-resnet* section 4: numbers for a whole image.
 
         What is added to all its pixels, and what their distance from the mean of their channel is
@@ -53,13 +60,14 @@ class Augmentation:
             return x
         x = scaling.numbers(x)
         if augment.brightness:
-            x = x + self._around(0, augment.brightness, "brightness", x)
+            x = x + self._around(0, augment.brightness, "brightness", whole).to(x.device)
         if augment.contrast:
             mean = x.mean((-2, -1), keepdim=True)
-            x = mean + (x - mean) * self._around(1, augment.contrast, "contrast", x)
+            factor = self._around(1, augment.contrast, "contrast", whole)
+            x = mean + (x - mean) * factor.to(x.device)
         return x.clamp(0, scaling.top)
 
-    def _distorted(self, x: Tensor, scaling: Scaling) -> Tensor:
+    def _distorted(self, x: Tensor, scaling: Scaling, whole: int) -> Tensor:
         """Jitter and lighting, in an order that is drawn for each image."""
         jitter = self.augment.jitter
         kinds = (
@@ -68,51 +76,59 @@ class Augmentation:
             (_richer, jitter.saturation, "jitter-saturation"),
         )
         changes: list[tuple[Change, Tensor]] = [
-            (change, self._around(1, spread, purpose, x))
+            (change, self._around(1, spread, purpose, whole).to(x.device))
             for change, spread, purpose in kinds
             if spread
         ]
         if self.augment.lighting.deviation:
-            changes.append((torch.add, self._light(x, scaling)))
+            changes.append((torch.add, self._light(scaling, whole).to(x.device)))
         if not changes:
             return x
-        orders = self._uniform("order-of-colours", x.shape[1], len(changes)).argsort(-1)
+        orders = self._uniform("order-of-colours", whole, len(changes)).argsort(-1)
         flat = [(change, numbers.flatten(0, 1)) for change, numbers in changes]
         images = scaling.numbers(x).flatten(0, 1)
         return _one_after_the_other(images, flat, orders.flatten(0, 1)).view(x.shape)
 
-    def _light(self, x: Tensor, scaling: Scaling) -> Tensor:
+    def _light(self, scaling: Scaling, whole: int) -> Tensor:
         """Krizhevsky et al. 2012: a step along each principal component of ImageNet's colours."""
         lighting = self.augment.lighting
         values = scaling.top * lighting.deviation * torch.tensor(lighting.values)
         drawn = [
-            torch.randn(x.shape[1], len(values), generator=g) * values
+            torch.randn(whole, len(values), generator=g) * values
             for g in self._generators("lighting")
         ]
         shifts = torch.stack(drawn) @ torch.tensor(lighting.vectors).T
-        return shifts.view(*shifts.shape, 1, 1).to(x.device)
+        return self._own(shifts)[..., None, None]
 
-    def _moved(self, x: Tensor) -> Tensor:
+    def _moved(self, x: Tensor, whole: int) -> Tensor:
         """Crops and flips, each replica by its own generator."""
         augment = self.augment
         generators = self._generators("augment")
         if augment.pad:
-            replicas = zip(x, generators, strict=True)
-            x = torch.stack([_cropped(images, augment.pad, g) for images, g in replicas])
+            most = 2 * augment.pad + 1
+            drawn = [torch.randint(most, (2, whole), generator=g) for g in generators]
+            shifts = self._own(torch.stack(drawn).mT).mT
+            replicas = zip(x, shifts, strict=True)
+            x = torch.stack([_cropped(images, augment.pad, own) for images, own in replicas])
         if augment.flip:
-            draws = [torch.rand(x.shape[1], generator=g) < 0.5 for g in generators]
-            turned = torch.stack(draws).to(x.device)
-            x = torch.where(turned.view(*turned.shape, 1, 1, 1), x.flip(-1), x)
+            draws = [torch.rand(whole, generator=g) < 0.5 for g in generators]
+            turned = self._own(torch.stack(draws)).to(x.device)
+            x = torch.where(turned[..., None, None, None], x.flip(-1), x)
         return x
 
-    def _around(self, middle: float, spread: float, purpose: str, x: Tensor) -> Tensor:
+    def _around(self, middle: float, spread: float, purpose: str, whole: int) -> Tensor:
         """For each image a number of [middle - spread, middle + spread]."""
-        drawn = self._uniform(purpose, x.shape[1], 1, 1, 1)
-        return (middle + spread * (2 * drawn - 1)).to(x.device)
+        drawn = self._uniform(purpose, whole, 1, 1, 1)
+        return middle + spread * (2 * drawn - 1)
 
     def _uniform(self, purpose: str, *shape: int) -> Tensor:
-        """Numbers from 0 to 1, (replica, ...)."""
-        return torch.stack([torch.rand(shape, generator=g) for g in self._generators(purpose)])
+        """Numbers from 0 to 1 for a whole batch, of which (replica, image, ...) are its own."""
+        drawn = torch.stack([torch.rand(shape, generator=g) for g in self._generators(purpose)])
+        return self._own(drawn)
+
+    def _own(self, drawn: Tensor) -> Tensor:
+        """Of what was drawn for a whole batch, (replica, image, ...), the rows of the share."""
+        return drawn[:, self.share.rows(drawn.shape[1])]
 
     def _generators(self, purpose: str) -> Sequence[torch.Generator]:
         """One per replica; they go on from batch to batch."""
@@ -148,10 +164,10 @@ def _richer(x: Tensor, factor: Tensor) -> Tensor:
     return grey + (x - grey) * factor
 
 
-def _cropped(x: Tensor, pad: int, generator: torch.Generator) -> Tensor:
-    """A random window of the original size out of each zero-padded image."""
+def _cropped(x: Tensor, pad: int, shifts: Tensor) -> Tensor:
+    """A window of the original size out of each zero-padded image, shifted by (2, image)."""
     count, _, height, width = x.shape
-    shifts = torch.randint(2 * pad + 1, (2, count), generator=generator).to(x.device)
+    shifts = shifts.to(x.device)
     rows = shifts[0].view(-1, 1) + torch.arange(height, device=x.device)
     columns = shifts[1].view(-1, 1) + torch.arange(width, device=x.device)
     image = torch.arange(count, device=x.device).view(-1, 1, 1)

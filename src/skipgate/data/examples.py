@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from skipgate.files import Problem
+from skipgate.group import EVERYTHING, Share
 from skipgate.settings import Recipe
 
 Batch = tuple[Tensor, Tensor]
@@ -33,12 +34,15 @@ class Examples(ABC):
         """All but the last `count` of them, and these."""
 
     @abstractmethod
-    def in_turn(self, size: int) -> Iterator[Batch]:
-        """All of them in their order, as (batch, ...)."""
+    def in_turn(self, size: int, share: Share = EVERYTHING) -> Iterator[Batch]:
+        """All of them in their order, as (batch, ...); of several processes, batches by turns."""
 
     @abstractmethod
-    def epoch(self, recipe: Recipe, streams: Streams) -> Iterator[Batch]:
-        """All of them once, as (replica, batch, ...); each replica in an order of its own."""
+    def epoch(self, recipe: Recipe, streams: Streams, share: Share = EVERYTHING) -> Iterator[Batch]:
+        """All of them once, as (replica, batch, ...); each replica in an order of its own.
+
+        One of several processes has its rows of every batch.
+        """
 
     @property
     @abstractmethod
@@ -67,6 +71,12 @@ class Split:
             )
         kept, held_out = train.held_out(recipe.validation)
         return Split(kept, self.test, held_out)
+
+
+def firsts(count: int, size: int, share: Share) -> Iterator[int]:
+    """Where in each batch of an epoch the rows of a share begin."""
+    for start in range(0, count, size):
+        yield share.rows(min(size, count - start)).start
 
 
 def orders(count: int, recipe: Recipe, streams: Streams) -> Tensor:

@@ -1,5 +1,6 @@
 """Labelled images as examples, all of them in memory."""
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from skipgate.data.augmenting import Augmentation, cut
 from skipgate.data.examples import Batch, Examples, Split, Streams, orders
 from skipgate.data.fetching import read_arrays
 from skipgate.data.pixels import AS_IS, Scaling, scaling_of
+from skipgate.group import EVERYTHING, Share
 from skipgate.settings import FixedPixels, Pixels, Recipe, Window
 
 NAMES = ("train_images", "train_labels", "test_images", "test_labels")
@@ -35,20 +37,22 @@ class Images(Examples):
         kept = len(self) - count
         return self.first(kept), replace(self, x=self.x[kept:], y=self.y[kept:])
 
-    def in_turn(self, size: int) -> Iterator[Batch]:
-        for x, y in zip(self.x.split(size), self.y.split(size), strict=True):
+    def in_turn(self, size: int, share: Share = EVERYTHING) -> Iterator[Batch]:
+        batches = zip(self.x.split(size), self.y.split(size), strict=True)
+        for x, y in itertools.islice(batches, share.rank, None, share.count):
             yield self.scaling(x), y
 
-    def epoch(self, recipe: Recipe, streams: Streams) -> Iterator[Batch]:
+    def epoch(self, recipe: Recipe, streams: Streams, share: Share = EVERYTHING) -> Iterator[Batch]:
         """The last batch may be smaller; none is left out."""
-        augmentation = Augmentation(recipe.augment, streams)
+        augmentation = Augmentation(recipe.augment, streams, share)
         for chosen in orders(len(self), recipe, streams).split(recipe.batch, dim=1):
-            index = chosen.to(self.y.device)
+            whole = chosen.shape[1]
+            index = chosen[:, share.rows(whole)].to(self.y.device)
             # Twice as fast as self.x[index].
             x = self.x.index_select(0, index.flatten()).unflatten(0, index.shape)
             if not recipe.augment.window.is_whole:
-                x = _windows(x, recipe.augment.window, augmentation.windows(x.shape[1]))
-            yield augmentation.applied(x, self.scaling), self.y[index]
+                x = _windows(x, recipe.augment.window, augmentation.windows(whole))
+            yield augmentation.applied(x, self.scaling, whole), self.y[index]
 
     @property
     def device(self) -> torch.device:

@@ -24,6 +24,7 @@ from skipgate.data.examples import Batch, Examples, Split, Streams, orders
 from skipgate.data.fetching import read_arrays
 from skipgate.data.pixels import Scaling, scaling_of
 from skipgate.files import Problem, sha256
+from skipgate.group import EVERYTHING, Share, processes_here
 from skipgate.settings import Classify, FixedPixels, Pixels, Recipe, Window
 
 USERS_FOLDER = "imagenet"
@@ -40,7 +41,10 @@ INDEX = (
 )
 """The arrays of the index."""
 WORKERS = "SKIPGATE_WORKERS"
-"""How many processes decode; all cores by default. It decides no number."""
+"""How many processes decode for each that trains; by default these share out all cores.
+
+It decides no number.
+"""
 CHUNK = 64
 """Files that a process checks before it asks for more."""
 
@@ -90,21 +94,23 @@ class Photographs(Examples):
     def _part(self, chosen: slice) -> "Photographs":
         return replace(self, files=self.files[chosen], y=self.y[chosen])
 
-    def in_turn(self, size: int) -> Iterator[Batch]:
-        batches = torch.arange(len(self)).split(size)
+    def in_turn(self, size: int, share: Share = EVERYTHING) -> Iterator[Batch]:
+        batches = torch.arange(len(self)).split(size)[share.rank :: share.count]
+        labels = self.y.split(size)[share.rank :: share.count]
         wanted = (_middles(chosen) for chosen in batches)
-        for x, y in zip(self._decoded(wanted, Window()), self.y.split(size), strict=True):
+        for x, y in zip(self._decoded(wanted, Window()), labels, strict=True):
             yield self.scaling(x), y
 
-    def epoch(self, recipe: Recipe, streams: Streams) -> Iterator[Batch]:
+    def epoch(self, recipe: Recipe, streams: Streams, share: Share = EVERYTHING) -> Iterator[Batch]:
         """The last batch may be smaller; none is left out."""
-        augmentation = Augmentation(recipe.augment, streams)
+        augmentation = Augmentation(recipe.augment, streams, share)
         window = recipe.augment.window
         batches = orders(len(self), recipe, streams).split(recipe.batch, dim=1)
         wanted = (_wanted(chosen, window, augmentation) for chosen in batches)
         for images, chosen in zip(self._decoded(wanted, window), batches, strict=True):
-            x = images.unflatten(0, chosen.shape)
-            yield augmentation.applied(x, self.scaling), self.y[chosen.to(self.device)]
+            own = chosen[:, share.rows(chosen.shape[1])]
+            x = augmentation.applied(images.unflatten(0, own.shape), self.scaling, chosen.shape[1])
+            yield x, self.y[own.to(self.device)]
 
     @property
     def device(self) -> torch.device:
@@ -152,7 +158,7 @@ def folder_of(part: str) -> Path:
 
 def workers() -> int:
     """How many processes decode; 0 does it in this one."""
-    word = os.environ.get(WORKERS, str(_cores()))
+    word = os.environ.get(WORKERS, str(max(1, _cores() // processes_here())))
     if not word.isdigit():
         raise Problem(f"{WORKERS} must be a whole number, found {word!r}")
     return int(word)
@@ -195,11 +201,12 @@ def _content(path: Path) -> bytes:
 
 
 def _wanted(chosen: Tensor, window: Window, augmentation: Augmentation) -> list[Wanted]:
-    """What a batch of all replicas, (replica, image), is made of."""
+    """What this process's share of a batch of all replicas, (replica, image), is made of."""
+    own = chosen[:, augmentation.share.rows(chosen.shape[1])]
     if window.is_whole:
-        return _middles(chosen)
+        return _middles(own)
     draws = augmentation.windows(chosen.shape[1]).flatten(0, 1).numpy()
-    return list(zip(chosen.flatten().tolist(), draws, strict=True))
+    return list(zip(own.flatten().tolist(), draws, strict=True))
 
 
 def _middles(chosen: Tensor) -> list[Wanted]:

@@ -22,10 +22,9 @@ def lines(params: Params, tasks: Sequence[Task]) -> Iterator[str]:
         by_net.setdefault(task.spec.net, []).extend(task.seeds)
     specs = {task.spec.net: task.spec for task in tasks}
     for net, seeds in by_net.items():
-        cost = known.get(net)
-        if cost is None or not costs.is_of(cost, specs[net]):
-            cost = _counted(params, specs[net])
-        described = _described(params, specs[net], replace(cost, seeds=len(seeds)))
+        spec = specs[net]
+        cost = known[net] if costs.is_of(known.get(net), spec) else _counted(params, spec)
+        described = _described(params, spec, replace(cost, seeds=len(seeds)))
         yield f"{net} {told(seeds)}: {described}"
 
 

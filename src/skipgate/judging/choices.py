@@ -421,7 +421,7 @@ def _rounds(rows: Sequence[Row], candidates: Sequence[Candidate], tried: Tried) 
     """One for each set of nets that some choice was tried on, with all that were tried on it."""
     found = []
     own = [one.predictions.keys() & tried[one.choices].keys() for one in candidates if one.choices]
-    sets = {frozenset(nets) for nets in own}
+    sets = {frozenset(nets) for nets in own if nets}
     for nets in sorted(sets, key=lambda nets: (len(nets), sorted(nets))):
         common = tuple(row for row in rows if row.net in nets)
         able = tuple(one for one in candidates if nets <= one.predictions.keys())

@@ -39,13 +39,19 @@ class Dropout(nn.Module, Draws):
     def forward(self, x: Tensor) -> Tensor:
         if not self.training:
             return x
-        kept = _right(random_words(self.key, x[0].numel()), WORD - BITS) >= self.share * 2**BITS
+        before = self.first * x[0, 0].numel()
+        words = random_words(self.key, x[0].numel(), before)
+        kept = _right(words, WORD - BITS) >= self.share * 2**BITS
         return torch.where(kept.view(x.shape), x / (1 - self.share), 0)
 
 
-def random_words(keys: Tensor, count: int) -> Tensor:
-    """The first `count` outputs of SplitMix64 for each key, (key, output), as signed numbers."""
-    z = keys.unsqueeze(1) + STEP * torch.arange(1, count + 1, device=keys.device)
+def random_words(keys: Tensor, count: int, after: int = 0) -> Tensor:
+    """`count` outputs of SplitMix64 for each key, (key, output), as signed numbers.
+
+    They are the first, or those after so many.
+    """
+    places = torch.arange(after + 1, after + count + 1, device=keys.device)
+    z = keys.unsqueeze(1) + STEP * places
     for shift, factor in FACTORS:
         z = (z ^ _right(z, shift)) * factor
     return z ^ _right(z, LAST)

@@ -45,6 +45,8 @@ class Draws:
 
     purpose: ClassVar[str] = "gates"
     """Which random stream it draws from: parts of other purposes do not move its draws."""
+    first: int = 0
+    """Where in the mini-batch the examples that it sees begin, if other processes see others."""
 
     def draw(self, generators: Sequence[torch.Generator]) -> None:
         """Draw for the coming mini-batch; most parts are not random."""

@@ -42,7 +42,7 @@ def conclusions(choices: Choices, waiting: int) -> list[str]:
     """What a person in a hurry should know, a sentence for each set of rows."""
     tried = {one.choices for part in choices.rounds for one in part.candidates} - {()}
     alone = sum(len(choice) == 1 for choice in tried)
-    pairs = f", {len(tried) - alone} of them together," if len(tried) > alone else ""
+    pairs = f", and {len(tried) - alone} pairs of them together" if len(tried) > alone else ""
     counted = f"{alone} choices that the paper leaves open were changed one at a time{pairs}"
     rest = f"; {waiting} nets of this study are not run yet." if waiting else "."
     return [counted + rest, *map(_concluded, reversed(choices.rounds))] if tried else []

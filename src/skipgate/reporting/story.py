@@ -85,6 +85,8 @@ def _cost(result: Result) -> str:
     for run in result.runs if result.has("run") else ():
         compiled = f", {'' if run['compiled'] else 'not '}compiled" if "compiled" in run else ""
         where = f"{run['device']}, {run['threads']} thread(s){compiled}"
+        if "processes" in run:
+            where = f"{run['processes']} x {where}"
         commit = str(run["commit"])[:12]
         lines.append(
             f"   {specs.told(run['seeds'])}: {run['seconds']:.0f} s on {where}, commit {commit}"

@@ -32,6 +32,9 @@ class Mistakes(Tally):
             first = output.topk(self.among, -1).indices
             self.missed += (first != target.unsqueeze(-1)).all(-1).sum(1)
 
+    def sums(self) -> list[Tensor]:
+        return [self.wrong, self.missed]
+
     def values(self) -> Tensor:
         return self._share(self.wrong)
 

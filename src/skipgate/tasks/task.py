@@ -8,6 +8,7 @@ from torch import Tensor
 
 from skipgate.data.examples import Split
 from skipgate.files import Problem
+from skipgate.group import Group
 from skipgate.settings import Handling, TaskSettings
 
 
@@ -24,6 +25,18 @@ class Tally(ABC):
         count = target[0].numel()
         self.total += self.task.losses(output, target).double() * count
         self.count += count
+
+    def join(self, group: Group) -> None:
+        """Count what the other processes of the group have counted as well."""
+        if not group.alone:
+            group.add_up([self.total, *self.sums()])
+            self.count = group.total(self.count)
+
+    def sums(self) -> list[Tensor]:
+        """What it has counted besides the loss, where adding that up joins two tallies."""
+        raise Problem(
+            f"{self.task.settings.measure.label} does not add up over processes: train with one"
+        )
 
     @abstractmethod
     def values(self) -> Tensor:

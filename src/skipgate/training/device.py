@@ -7,6 +7,8 @@ import sys
 import torch
 from torch.utils import deterministic
 
+from skipgate.files import Problem
+from skipgate.group import ALONE, Group
 from skipgate.settings import Handling
 
 TRIM_THRESHOLD = -1
@@ -26,7 +28,7 @@ def lacks_gpu(recipe: Handling) -> bool:
     return recipe.device == "cuda" and not torch.cuda.is_available()
 
 
-def prepare(recipe: Handling) -> torch.device:
+def prepare(recipe: Handling, group: Group = ALONE) -> torch.device:
     """Choose the device, fix the number of threads and switch to deterministic kernels."""
     torch.set_num_threads(recipe.threads)
     keep_memory()
@@ -39,7 +41,20 @@ def prepare(recipe: Handling) -> torch.device:
     torch.set_float32_matmul_precision("high" if fast else "highest")
     torch.backends.cudnn.allow_tf32 = fast
     use_cuda = torch.cuda.is_available() and recipe.device != "cpu"
+    if use_cuda and not group.alone:
+        return _own_gpu(group)
     return torch.device("cuda" if use_cuda else "cpu")
+
+
+def _own_gpu(group: Group) -> torch.device:
+    """Of several processes on a machine, each has a GPU to itself."""
+    if group.place >= torch.cuda.device_count():
+        raise Problem(
+            f"there are more processes on this machine than GPUs ({torch.cuda.device_count()}); "
+            "start as many as there are"
+        )
+    torch.cuda.set_device(group.place)
+    return torch.device("cuda", group.place)
 
 
 def keep_memory() -> None:

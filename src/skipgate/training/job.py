@@ -6,14 +6,17 @@ This is what the `train` stage, processes and clusters all run.
 import gc
 import io
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import torch
 
 from skipgate.data.fetching import found_hash
 from skipgate.files import Problem, json_bytes, rounded
+from skipgate.group import ALONE, Group
 from skipgate.nets.dense import compiled
-from skipgate.nets.network import Network
+from skipgate.nets.network import Network, StatefulHead
 from skipgate.nets.weights import from_list, to_list
 from skipgate.provenance import provenance
 from skipgate.results.by_seed import split as split_by_seed
@@ -31,17 +34,33 @@ Watch = Callable[[Sequence[int], History], None]
 """Called after every epoch, with the seeds that are trained together."""
 
 
-def obtain(spec: Spec, seeds: Sequence[int], data: Path, vault: Vault, watch: Watch) -> None:
-    """See to it that the vault has these seeds: train those that it lacks."""
+def obtain(
+    spec: Spec,
+    seeds: Sequence[int],
+    data: Path,
+    vault: Vault,
+    watch: Watch,
+    group: Group = ALONE,
+) -> None:
+    """See to it that the vault has these seeds: train those that it lacks.
+
+    Of several processes only the leader looks into the vault and writes there.
+    """
     for wanted in pieces(seeds, spec.stack):
         piece = piece_of(spec, wanted)
         checkpoint = vault.checkpoint(piece)
-        with vault.lock(piece):
-            while missing := vault.missing(spec, wanted):
-                chosen = _begun(checkpoint, missing) or missing
-                for seed, files in train(spec, chosen, data, checkpoint, watch).items():
+        with vault.lock(piece) if group.leads else nullcontext():
+            while chosen := group.decided(partial(_chosen, spec, wanted, vault, checkpoint)):
+                for seed, files in train(spec, chosen, data, checkpoint, watch, group).items():
                     vault.put(key_of(spec, seed), files)
-            checkpoint.unlink(missing_ok=True)
+            if group.leads:
+                checkpoint.unlink(missing_ok=True)
+
+
+def _chosen(spec: Spec, wanted: Sequence[int], vault: Vault, checkpoint: Path) -> list[int]:
+    """The seeds to train next, of those that are wanted; none if the vault has all."""
+    missing = vault.missing(spec, wanted)
+    return (_begun(checkpoint, missing) or missing) if missing else []
 
 
 def _begun(checkpoint: Path, missing: Sequence[int]) -> list[int] | None:
@@ -57,21 +76,27 @@ def _begun(checkpoint: Path, missing: Sequence[int]) -> list[int] | None:
 
 
 def train(
-    spec: Spec, seeds: Sequence[int], data: Path, checkpoint: Path, watch: Watch
+    spec: Spec,
+    seeds: Sequence[int],
+    data: Path,
+    checkpoint: Path,
+    watch: Watch,
+    group: Group = ALONE,
 ) -> dict[int, dict[str, bytes]]:
-    """Train seeds side by side; returns weights, result and provenance of each as files."""
+    """Train seeds side by side; returns weights, result and provenance of each as files.
+
+    Of several processes the leader has the files.
+    """
     settings = spec.settings
     if lacks_gpu(settings.recipe):
         raise Problem(refusal(spec.net))
-    device = prepare(settings.recipe)
+    device = prepare(settings.recipe, group)
     recipe = settings.training
     split = task_of(settings.data).load(data, recipe, device).used_by(recipe)
-    if len(split.train) % recipe.batch == 1:
-        raise Problem(
-            f"a batch of {recipe.batch} leaves a last one of a single example, which has "
-            "no variance; choose another"
-        )
+    _check_batches(len(split.train), recipe.batch, group)
     state = begin(settings, seeds, device)
+    state.group = group
+    _check_alike(spec, state, device)
     # What is there by now stays; looking through it again and again takes a twentieth of a small
     # net's time.
     gc.freeze()
@@ -79,7 +104,37 @@ def train(
         fit(state, split, checkpoint, lambda history: watch(seeds, history))
     finally:
         gc.unfreeze()
-    return _files(spec, state, device, data)
+    return _files(spec, state, device, data) if group.leads else {}
+
+
+def _check_batches(count: int, batch: int, group: Group) -> None:
+    """Refuse batches, and shares of them, that have no variance."""
+    if count % batch == 1:
+        raise Problem(
+            f"a batch of {batch} leaves a last one of a single example, which has "
+            "no variance; choose another"
+        )
+    processes = group.share.count
+    if processes > batch:
+        raise Problem(f"{processes} processes cannot share batches of {batch}; start fewer")
+    smallest = (count % batch or batch) // processes
+    if not group.alone and smallest < 2:
+        raise Problem(
+            f"{processes} processes leave one of them {smallest} example(s) of a batch of "
+            f"{count % batch or batch}, which have no variance; start fewer"
+        )
+
+
+def _check_alike(spec: Spec, state: State, device: torch.device) -> None:
+    """Refuse processes that would not train the same net by the same code."""
+    if state.group.alone:
+        return
+    if isinstance(state.network.head, StatefulHead):
+        raise Problem("a network that carries a state from batch to batch takes one process")
+    found = provenance(device.type, spec.settings.recipe.threads, 0)
+    names = ("commit", "lock", "torch", "device", "threads")
+    told = {name: found[name] for name in names}
+    state.group.agree({"digest": spec.digest, "seeds": state.seeds, **told})
 
 
 def _files(
@@ -88,6 +143,7 @@ def _files(
     run = {
         "seeds": list(state.seeds),
         "stack": spec.stack,
+        **state.group.record,
         "compiled": compiled(state.network.chain) or isinstance(state.optimiser, Nadam),
         **found_hash(data),
         **provenance(device.type, spec.settings.recipe.threads, state.seconds),

@@ -11,9 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from skipgate.data.examples import Split, Streams
+from skipgate.data.examples import Split, Streams, firsts
 from skipgate.evaluation import evaluate
-from skipgate.files import write_atomically
+from skipgate.files import Problem, sha256, write_atomically
+from skipgate.group import ALONE, Group
 from skipgate.nets.bodies import Plan, build
 from skipgate.nets.network import Network, Output
 from skipgate.nets.weights import from_list, initialise, to_list
@@ -35,6 +36,8 @@ class State:
     task: Task
     network: Network
     optimiser: torch.optim.Optimizer
+    group: Group = ALONE
+    """The processes that train it together."""
     history: History = field(default_factory=dict)
     epoch: int = 0
     """Epochs that are behind it."""
@@ -79,12 +82,14 @@ def run_epoch(state: State, split: Split, epoch: int) -> None:
     state.epoch = epoch
     measure = state.settings.data.measure
     found = train_batches(state, split)
+    # Each process has normalised its own shares; what is tested and kept is the leader's.
+    state.group.follow(list(state.network.buffers()))
     batch = state.settings.recipe.evaluation_batch
-    tally = evaluate(state.network, state.task, split.test, batch)
+    tally = evaluate(state.network, state.task, split.test, batch, state.group)
     found |= {measure.key: tally.values(), "test_loss": tally.mean_loss()}
     found |= {f"test_{name}": values for name, values in tally.more().items()}
     if split.validation is not None:
-        tally = evaluate(state.network, state.task, split.validation, batch)
+        tally = evaluate(state.network, state.task, split.validation, batch, state.group)
         found[measure.validation_key] = tally.values()
     for name, values in found.items():
         state.history.setdefault(name, []).append(values.tolist())
@@ -98,6 +103,7 @@ def train_batches(state: State, split: Split, most: int | None = None) -> dict[s
     """
     recipe = state.settings.training
     network = state.network
+    share = state.group.share
     draw: Streams = partial(streams, state.seeds, epoch=state.epoch)
     parts = network.drawing
     generators = {purpose: draw(purpose) for purpose in {part.purpose for part in parts}}
@@ -106,25 +112,41 @@ def train_batches(state: State, split: Split, most: int | None = None) -> dict[s
     count = 0
     tally = state.task.tally(len(state.seeds), total.device) if recipe.score_training else None
     carried = None
-    for x, y in itertools.islice(split.train.epoch(recipe, draw), most):
+    batches = itertools.islice(split.train.epoch(recipe, draw, share), most)
+    places = firsts(len(split.train), recipe.batch, share)
+    for (x, y), first in zip(batches, places, strict=False):
         for part in parts:
+            part.first = first
             part.draw(generators[part.purpose])
-        _set_rate(state)
-        # The gradients are slices of one tensor and must stay so.
-        state.optimiser.zero_grad(set_to_none=False)
-        with torch.autocast(x.device.type, torch.bfloat16, recipe.precision == "bfloat16"):
-            output = network.run(x, carried)
-        loss = state.task.losses(_exact(output.main), y)
-        _with_sides(state, loss, output, y).sum().backward()
-        state.optimiser.step()
-        state.step += 1
+        output, loss = _step(state, x, y, carried)
         carried = output.state
         total += loss.detach().double() * y[0].numel()
         count += y[0].numel()
         if tally:
             tally.add(output.main.detach(), y)
-    found = {"train_loss": total / count}
-    return found | ({state.settings.data.measure.training_key: tally.values()} if tally else {})
+    state.group.add_up([total])
+    found = {"train_loss": total / state.group.total(count)}
+    if tally:
+        tally.join(state.group)
+        found[state.settings.data.measure.training_key] = tally.values()
+    return found
+
+
+def _step(state: State, x: Tensor, y: Tensor, carried: Any) -> tuple[Output, Tensor]:
+    """One step by a batch; gives what the network said before it, and the loss of each seed."""
+    _set_rate(state)
+    # The gradients are slices of one tensor and must stay so.
+    state.optimiser.zero_grad(set_to_none=False)
+    precision = state.settings.training.precision
+    with torch.autocast(x.device.type, torch.bfloat16, precision == "bfloat16"):
+        output = state.network.run(x, carried)
+    loss = state.task.losses(_exact(output.main), y)
+    _with_sides(state, loss, output, y).sum().backward()
+    flat = [p.grad for group in state.optimiser.param_groups for p in group["params"]]
+    state.group.average(flat, y[0].numel())
+    state.optimiser.step()
+    state.step += 1
+    return output, loss
 
 
 def _exact(output: Tensor) -> Tensor:
@@ -147,17 +169,40 @@ def _with_sides(state: State, loss: Tensor, output: Output, y: Tensor) -> Tensor
 
 
 def fit(state: State, split: Split, checkpoint: Path, watch: Callable[[History], None]) -> None:
-    """Train to the end from the checkpoint, or from the start; `watch` is called every epoch."""
-    saved = checkpoints.resume(checkpoint)
+    """Train to the end from the checkpoint, or from the start; `watch` is called every epoch.
+
+    Of several processes the leader reads and writes it.
+    """
+    group = state.group
+    saved = group.decided(lambda: checkpoints.resume(checkpoint))
     if saved is not None:
+        _check_processes(saved.get("processes", 1), group.share.count, checkpoint)
         _restore(state, saved)
         watch(state.history)
     while not state.settings.training.schedule.is_over(state.moment):
         start = time.monotonic()
         run_epoch(state, split, state.epoch)
         state.seconds += time.monotonic() - start
-        write_atomically(checkpoint, checkpoints.to_bytes(_snapshot(state)))
+        if not group.alone:
+            group.agree({"weights": _fingerprint(state)})
+        if group.leads:
+            write_atomically(checkpoint, checkpoints.to_bytes(_snapshot(state)))
         watch(state.history)
+
+
+def _check_processes(then: int, now: int, checkpoint: Path) -> None:
+    if then != now:
+        raise Problem(
+            f"{checkpoint} is of a training by {then} process(es), which cannot go on with {now}, "
+            f"because batches would be shared out otherwise; start {then}, or delete it to begin "
+            "again"
+        )
+
+
+def _fingerprint(state: State) -> str:
+    """A name for the weights: processes that came apart would each train a net of its own."""
+    numbers = [tensor.numpy().tobytes() for tensor in to_list(state.network)]
+    return sha256(b"".join(numbers))[:16]
 
 
 def _snapshot(state: State) -> dict[str, Any]:
@@ -170,6 +215,7 @@ def _snapshot(state: State) -> dict[str, Any]:
         "optimiser": state.optimiser.state_dict(),
         "history": state.history,
         "seconds": state.seconds,
+        **state.group.record,
     }
 
 
