@@ -25,11 +25,11 @@ def main(jobs: int) -> None:
     left = {
         net: why
         for study in settings.studies
-        for net, why in store.load(settings, study).missing.items()
+        for net, why in store.load(settings, study).lacking().items()
     }
     if left:
         told = "\n".join(f"  {net}: {why}" for net, why in left.items())
-        raise Problem(f"{len(left)} nets were not run:\n{told}")
+        raise Problem(f"{len(left)} nets were not run, or not wholly:\n{told}")
 
 
 def _do(*words: str) -> None:

@@ -19,7 +19,7 @@ def main(target: str, engine: str, jobs: int, address: str | None, *, dry_run: b
     settings = params.load()
     vault = Vault(paths.vault_folder())
     study = plan.study_of(settings, target)
-    plan.prepare(settings, study)
+    plan.prepare(settings, study, dry_run=dry_run)
     tasks = plan.waiting(settings, study, vault)
     nets = {task.spec.net for task in tasks}
     print(f"{study}: {len(nets)} of {len(settings.nets_of(study))} nets to train", flush=True)

@@ -16,6 +16,8 @@ def main(study: str) -> None:
     loaded = store.load(settings, study)
     judgement = judge_study(settings, loaded, papers.load(settings))
     page = study_page(settings, loaded, judgement)
+    # A study that was not run has nothing to draw, and DVC wants the folder all the same.
+    paths.figure_folder(study).mkdir(parents=True, exist_ok=True)
     draw_all(loaded, paths.figure_folder(study))
     paper_figures.draw_all(loaded, judgement, paths.figure_folder(study))
     choice_figure.draw_all(judgement.choices, paths.figure_folder(study))

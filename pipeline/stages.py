@@ -1,6 +1,7 @@
 """Write the list of nets, data and studies that dvc.yaml loops over, from params.yaml.
 
-A study of which nothing was run gets an empty folder of results, so that its page can be rendered.
+A study of which nothing was run gets an empty folder of results, as DVC
+renders no page from a folder that is not there.
 """
 
 from pipeline.stage import run

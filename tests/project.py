@@ -104,6 +104,20 @@ class Project:
         return (folder if kind in ("train", "run") else folder / "probes") / f"{kind}.json"
 
 
+def copied(project: Project, folder: Path) -> Project:
+    """A copy of a project with all that it has made so far."""
+    shutil.copytree(project.folder, folder, symlinks=True)
+    return at(folder)
+
+
+def at(folder: Path) -> Project:
+    """The project that lies in a folder already."""
+    made = Project.__new__(Project)
+    made.folder = folder
+    made.environment = {}
+    return made
+
+
 def _without_nets(paper: dict) -> dict:
     """A paper that names no net and no setting but those of a small copy."""
     for table in paper["tables"].values():

@@ -6,7 +6,7 @@ import signal
 import psutil
 import pytest
 
-from tests.project import NETS, Project
+from tests.project import NETS, Project, at, copied
 from tests.test_fanout import checkpoints, wait_for
 
 pytestmark = pytest.mark.xdist_group("seeds")  # they share a study that takes a while to run
@@ -28,18 +28,6 @@ def committed(project):
 def cloned(project, folder):
     project.run("git", "clone", "--quiet", str(project.folder), str(folder))
     return at(folder)
-
-
-def copied(project, folder):
-    shutil.copytree(project.folder, folder, symlinks=True)
-    return at(folder)
-
-
-def at(folder):
-    made = Project.__new__(Project)
-    made.folder = folder
-    made.environment = {}
-    return made
 
 
 def family(process):
@@ -156,7 +144,7 @@ def test_a_package_that_moved_fetches_again_and_retrains_nothing(grown, tmp_path
     moved = copied(project, tmp_path / "moved")
     moved.edit_params(lambda s: s["sources"]["digits"].update(package="elsewhere@2.0.0"))
     ran = moved.repro("report@digits")
-    assert set(ran) == {"fetch@digits", "specify", "report@digits"}
+    assert set(ran) == {"fetch@digits", "specify", "costs", "report@digits"}
 
 
 def test_other_content_is_refused_until_its_hash_is_recorded(grown, tmp_path):

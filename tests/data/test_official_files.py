@@ -20,18 +20,14 @@ from skipgate.settings import Classify, Source
 from skipgate.specs import Spec
 from skipgate.training import vault
 from skipgate.training.job import train
-from tests.archives import cifar_batch, md5, svhn_part
+from tests import official
+from tests.archives import md5, svhn_part
+from tests.official import put, some
 from tests.registries import tarred
 from tests.toys import CONV, ROOT, toy_settings
 
 NOWHERE = "http://127.0.0.1:9/"
 SOURCES = {"cifar100": Source("cifar100"), "svhn": Source("svhn")}
-
-
-def some(count, classes, seed):
-    generator = np.random.default_rng(seed)
-    images = generator.integers(0, 256, (count, 3, 32, 32), np.uint8)
-    return images, (np.arange(count) % classes).astype(np.uint8)
 
 
 def content_of(files, classes, counts):
@@ -50,12 +46,8 @@ def no_way_out(monkeypatch):
 @pytest.fixture
 def hundred():
     """Three classes in two batches: files, what they are known by, and what they hold."""
-    parts = (*some(12, 3, 1), *some(6, 3, 2))
-    files = {
-        "train": cifar_batch(*parts[:2], b"fine_labels"),
-        "test": cifar_batch(*parts[2:], b"fine_labels"),
-    }
-    return files, content_of(files, 3, (12, 6)), dict(zip(NAMES, parts, strict=True))
+    files, held = official.hundred(3, (12, 6))
+    return files, content_of(files, 3, (12, 6)), held
 
 
 @pytest.fixture
@@ -70,13 +62,6 @@ def numbers():
     images, labels = (np.concatenate(pair) for pair in zip(train, extra, strict=True))
     held = dict(zip(NAMES, (images, labels, *test), strict=True))
     return files, content_of(files, 10, (50, 10)), held
-
-
-def put(root, monkeypatch, folder, files):
-    monkeypatch.setenv(raw.FOLDER, str(root))
-    (root / folder).mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        (root / folder / name).write_bytes(content)
 
 
 def fetched(name, content, folder):

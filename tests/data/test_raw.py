@@ -4,7 +4,6 @@ import gzip
 import io
 import os
 import stat
-import struct
 import tarfile
 from pathlib import Path
 
@@ -17,22 +16,8 @@ from skipgate.data.images import NAMES as ARRAY_NAMES
 from skipgate.data.sources import mnist
 from skipgate.files import Problem, sha256
 from skipgate.settings import Classify, Source
-
-NAMES = (
-    "train-images-idx3-ubyte",
-    "train-labels-idx1-ubyte",
-    "t10k-images-idx3-ubyte",
-    "t10k-labels-idx1-ubyte",
-)
-
-
-def idx(array: np.ndarray) -> bytes:
-    return (
-        bytes([0, 0, 8, array.ndim])
-        + struct.pack(f">{array.ndim}I", *array.shape)
-        + array.tobytes()
-    )
-
+from tests.official import MNIST as NAMES
+from tests.official import idx
 
 IMAGES = np.arange(3 * 28 * 28, dtype=np.uint8).reshape(3, 28, 28)
 LABELS = np.array([1, 2, 3], np.uint8)

@@ -69,11 +69,15 @@ def _reason(said: str) -> str:
     return (ours[-1:] or errors or lines[-1:] or ["it gave no reason"])[0]
 
 
-def prepare(params: Params, study: str) -> None:
-    """Specs and data, which trainings depend on."""
+def prepare(params: Params, study: str, *, dry_run: bool) -> None:
+    """Specs and data, which trainings depend on.
+
+    Only to tell what would be trained, data are fetched where nothing else says how many they are.
+    """
     stages.renew(params)
-    data = sorted({f"fetch@{net.data}" for net in params.nets_of(study).values()})
-    dvc("repro", "specify", *data)
+    nets = params.nets_of(study)
+    needed = [net for net in nets if not (dry_run and params.said_examples_of(net))]
+    dvc("repro", "specify", *sorted({f"fetch@{nets[net].data}" for net in needed}))
 
 
 def waiting(params: Params, study: str, vault: Vault) -> list[Task]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensor
 
 from skipgate.nets import native
 from skipgate.nets.layers import BatchNorm, Linear
@@ -12,8 +13,8 @@ Layer = tuple[Linear, BatchNorm]
 
 
 def fused(x: Tensor) -> bool:
-    """Whether the compiled step can be taken for this input."""
-    return x.device.type == "cpu" and native.available()
+    """Whether the compiled step can be taken for this input, which must have content."""
+    return x.device.type == "cpu" and not isinstance(x, FakeTensor) and native.available()
 
 
 def compiled(blocks: nn.Module) -> bool:
