@@ -316,7 +316,7 @@ def _gated(
 
 def _deepest(effects: Sequence[Effect]) -> dict[tuple[str, ...], Result]:
     """What was tried on the net with most gates that learn, if there is one."""
-    varied = [one for one in effects if one.row.has_gates and one.result.has("gates")]
+    varied = [one for one in effects if one.row.has_gates]
     if not varied:
         return {}
     base = max((one.base for one in varied), key=lambda base: len(base.part("gates")["T"]))
@@ -333,9 +333,13 @@ def _effects(rows: Sequence[Row], tried: Tried, rounds: Sequence[Round]) -> list
         Effect(choices, row, tried[()][row.net], by_net[row.net])
         for choices, by_net in tried.items()
         for row in rows
-        if choices and choices in ranks and row.net in by_net
+        if choices in ranks and choices and _is_run(by_net.get(row.net))
     ]
     return sorted(found, key=lambda effect: -ranks[effect.choices])
+
+
+def _is_run(result: Result | None) -> bool:
+    return result is not None and result.has("train", "gates")
 
 
 def _row(base: Result, papers: Mapping[str, Paper]) -> Row | None:
