@@ -97,6 +97,12 @@ def test_a_deleted_result_is_a_number_that_leads_nowhere(project):
     )
 
 
+def test_results_without_a_page_are_named(project):
+    for file in ("reports/mnist.md", "reports/verdicts/mnist.json"):
+        Path(file).unlink()
+    assert "mnist has results and no page; run: make report STUDY=mnist" in findings(params.load())
+
+
 def test_a_changed_default_is_named_with_the_nets_it_touches(project, monkeypatch):
     settings = params.load()
     assert list(stale_specs({"gated-10": behaviour.specify(settings, "gated-10")})) == []

@@ -37,6 +37,8 @@ def findings(params: Params) -> Iterator[str]:
     for name in params.studies:
         if paths.verdict_file(name).exists():
             yield from _of_study(params, name, known)
+        elif any((paths.RESULTS / name).glob("*/*.json")):
+            yield f"{name} has results and no page; run: make report STUDY={name}"
     if paths.verdict_file("theory").exists():
         yield from _of_theory(known)
     yield from differs(paths.REPORTS / "audit.md", audit_page(known), "run: dvc repro paper-audit")
