@@ -18,6 +18,20 @@ ABOUT = (
 GIGA = 1e9
 
 
+def conclusion(params: Params, study: StudyResults) -> str:
+    """What a person in a hurry should know of a study of which nothing was run."""
+    known = costs.load()
+    rows = [known[net] for net in study.missing if net in known]
+    hours = sum(cost.hours(params.gpu) for cost in rows)
+    takes = (
+        f"about {hours:,.0f} hours of an {params.gpu.name} and up to "
+        f"{max(cost.memory for cost in rows) / GIGA:.0f} GB of its memory, by estimate"
+        if rows
+        else params.studies[study.name].cost
+    )
+    return f"- **Nothing of this study is run yet.** Its {len(study.specs)} nets take {takes}."
+
+
 def section(params: Params, study: StudyResults) -> str:
     """What the nets without results would cost, as far as that was estimated."""
     known = costs.load()

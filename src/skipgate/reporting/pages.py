@@ -74,7 +74,7 @@ def study_page(params: Params, study: StudyResults, judgement: Judgement) -> str
     parts = [
         NOTE.format(stage=f"report@{study.name}"),
         f"# {study.name}: {params.studies[study.name].title}",
-        concluded if study.results else "",
+        concluded if study.results else costs.conclusion(params, study),
         *_about(params, study),
         _tried(study, judgement),
         _titled("Beside the papers", "" if judgement.choices else papers),
