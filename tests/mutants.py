@@ -41,7 +41,7 @@ STUDY = "digits"
 SCORE = "test error"
 AT_ONCE = 2
 IN_TURN = 3
-WRAP = 60
+WRAP = 48
 LONGEST = 900
 """Seconds after which a command is ended."""
 LEFT_OUT = ("data", "models", "mlflow.db", "mlruns")
@@ -324,9 +324,14 @@ def _linked(file: str) -> str:
 def _by(catch: Catch | None) -> str:
     if catch is None:
         return "nothing: it survives"
-    words = "<br>".join(textwrap.wrap(catch.what.removeprefix("test_").replace("_", " "), WRAP))
-    link = paths.link(Path(catch.file), paths.REPORTS)
-    return f"[{words}]({link})" if catch.file else f"frozen numbers: {catch.what}"
+    if not catch.file:
+        return _wrapped(f"frozen numbers: {catch.what}")
+    words = _wrapped(catch.what.removeprefix("test_").replace("_", " "))
+    return f"[{words}]({paths.link(Path(catch.file), paths.REPORTS)})"
+
+
+def _wrapped(words: str) -> str:
+    return "<br>".join(textwrap.wrap(words, WRAP))
 
 
 def in_turn(mutants: Sequence[Mutant], landed: int) -> list[Mutant]:
