@@ -95,7 +95,8 @@ class Pictures(Dataset[tuple[Tensor, int]]):
     """Images with the transforms that one would take from torchvision."""
 
     def __init__(self, images: Images) -> None:
-        self._x, self._y = images.x, images.y
+        self._x = images.x
+        self._y = images.y
         self._change = v2.Compose(
             [
                 v2.RandomCrop(CIFAR.shape[-1], PAD),

@@ -113,7 +113,8 @@ class Params:
     def said_examples_of(self, net: str) -> int:
         """The same; 0 where nothing but the data themselves says it."""
         line = self.nets[net]
-        recipe, data = self.recipes[line.recipe], self.data[line.data]
+        recipe = self.recipes[line.recipe]
+        data = self.data[line.data]
         asked = (recipe.images, recipe.validation) if isinstance(recipe, Recipe) else (0, 0)
         known = asked[0] or getattr(data, "train", 0)
         return int(known) - asked[1] if known else 0

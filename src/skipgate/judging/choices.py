@@ -386,7 +386,8 @@ def _completed(tried: Tried) -> Tried:
 
 
 def _same_but_for_gates(result: Result, base: Result) -> bool:
-    ours, theirs = result.spec.settings, base.spec.settings
+    ours = result.spec.settings
+    theirs = base.spec.settings
     return (ours.body, ours.recipe) == (theirs.body, theirs.recipe)
 
 

@@ -110,7 +110,8 @@ def _predicted(part: Round, best: Candidate) -> Iterator[dict[str, object]]:
     for row in sorted(part.rows, key=lambda row: (len(row.title), row.title)):
         spread = FAR * np.sqrt(np.diag(best.predictions[row.net].scale))
         for place, number in enumerate(row.numbers):
-            mean, half = best.predictions[row.net].mean[place], spread[place]
+            mean = best.predictions[row.net].mean[place]
+            half = spread[place]
             yield {
                 "net": row.title,
                 "number": number.measure.label,

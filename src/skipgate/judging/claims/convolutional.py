@@ -142,7 +142,8 @@ def k_low_at_widening(study: StudyResults) -> Found | None:
         return None
     k = gates_of(result)
     places = widening(result.spec)
-    own, others = k[places], np.delete(k, places, axis=0)
+    own = k[places]
+    others = np.delete(k, places, axis=0)
     name = result.spec.net
     lowest = paired(f"{name}, widening blocks lowest", _seeds(others.min(0)), _seeds(own.max(0)))
     means = paired(f"{name}, lower in the mean", _seeds(others.mean(0)), _seeds(own.mean(0)))

@@ -152,7 +152,8 @@ def without_norm(study: StudyResults) -> Found | None:
 
 
 def _overfits(nets: Large, kind: str) -> Iterator[Part]:
-    whole, bare = nets[kind, WITH], nets[kind, WITHOUT]
+    whole = nets[kind, WITH]
+    bare = nets[kind, WITHOUT]
     unit = whole.measure.points
     yield above(_fitted(kind), _gain(nets, kind), 0.0, unit)
     yield paired(_generalised(kind), _top5(bare), _top5(whole), unit)
