@@ -46,6 +46,7 @@ LAYERS = (
     "fanout",
     "bench",
     "bench_convolutions",
+    "bench_compiled",
 )
 """Each may import what stands before it, and itself. What has no torch imports nothing that has."""
 

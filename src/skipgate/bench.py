@@ -22,7 +22,7 @@ from skipgate.settings import Augment, Body, Classify, ConstantRate, GateChoice,
 from skipgate.specs import Settings
 from skipgate.streams import stream, streams
 from skipgate.training.device import keep_memory
-from skipgate.training.loop import begin, train_batches
+from skipgate.training.loop import State, begin, train_batches
 
 MNIST = Classify("classify", (1, 28, 28), 10, 255, 10000, "")
 IMAGES = 60000
@@ -94,7 +94,7 @@ def training(depth: int, seeds: int, images: Images, rounds: int) -> Times:
     Both run on one thread, warmed up and alternating; the fastest round of each counts.
     """
     plain, ours = alternating(
-        [_plain_steps(depth, images), _stacked_steps(depth, seeds, images)], rounds
+        [_plain_steps(depth, images), stacked_steps(depth, seeds, images)], rounds
     )
     epoch = IMAGES / (BATCH * STEPS)
     return Times(f"d = {depth}", plain * epoch, ours * epoch / seeds)
@@ -172,12 +172,18 @@ def _plain_steps(depth: int, images: Images) -> Callable[[], None]:
     return steps
 
 
-def _stacked_steps(depth: int, seeds: int, images: Images) -> Callable[[], None]:
+def stacked(depth: int, seeds: int) -> State:
+    """Our gated multilayer network, ready to train."""
     recipe = Recipe(1, BATCH, Nadam("nadam"), ConstantRate("constant"), augment=Augment())
     settings = Settings(
         MNIST, Mlp("mlp", depth, WIDTH), recipe, GateChoice("scalar"), GateChoice("constant")
     )
-    state = begin(settings, range(seeds), torch.device("cpu"))
+    return begin(settings, range(seeds), torch.device("cpu"))
+
+
+def stacked_steps(depth: int, seeds: int, images: Images) -> Callable[[], None]:
+    """Training it for some steps."""
+    state = stacked(depth, seeds)
     split = Split(images, images)
 
     def steps() -> None:

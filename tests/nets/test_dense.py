@@ -109,7 +109,7 @@ def test_training_without_a_compiler_gives_the_same_numbers_to_rounding(split, m
     settings = toy_settings(Mlp("mlp", depth=4, width=6), GateChoice("scalar"), ONE)
     histories = []
     for compiler in ("g++", "no-such-compiler"):
-        native.available.cache_clear()
+        native.loaded.cache_clear()
         monkeypatch.setenv("CXX", compiler)
         if compiler != "g++":
             with pytest.warns(
@@ -122,7 +122,7 @@ def test_training_without_a_compiler_gives_the_same_numbers_to_rounding(split, m
         state = begin(settings, range(2), torch.device("cpu"))
         run_epoch(state, split, 0)
         histories.append(state.history)
-    native.available.cache_clear()
+    native.loaded.cache_clear()
     ours, theirs = histories
     assert torch.tensor(ours["train_loss"]).allclose(torch.tensor(theirs["train_loss"]), rtol=1e-5)
     # In the parts a bias before batch normalisation drifts on rounding noise, which running means

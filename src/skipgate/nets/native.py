@@ -9,6 +9,8 @@ import os
 import subprocess
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -25,9 +27,29 @@ STDIN = ("-x", "c++", "-")
 LIBRARIES = ("c10", "torch_cpu", "torch")
 
 
-@functools.cache
+_wanted = True
+
+
 def available() -> bool:
-    """Whether `torch.ops.skipgate` is there; compiles and loads it if need be."""
+    """Whether `torch.ops.skipgate` is to be used; compiles and loads it if need be."""
+    return _wanted and loaded()
+
+
+@contextmanager
+def left_out() -> Iterator[None]:
+    """Take the ordinary operations in here, to compare."""
+    global _wanted  # noqa: PLW0603  compiled code asks for it at every call
+    before = _wanted
+    _wanted = False
+    try:
+        yield
+    finally:
+        _wanted = before
+
+
+@functools.cache
+def loaded() -> bool:
+    """Whether the compiled file is there and could be loaded."""
     try:
         torch.ops.load_library(_built(_command()))
     except (OSError, subprocess.CalledProcessError) as error:
