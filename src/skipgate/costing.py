@@ -59,6 +59,7 @@ def _step(spec: Spec, launches: Launches, memory: MemTracker) -> None:
     settings = spec.settings
     batch = settings.training.batch
     network = build_for(settings, 1).train()
+    network.recomputes = settings.training.checkpointed
     x = torch.empty(1, batch, *settings.data.shape)
     y = torch.zeros(1, batch, dtype=torch.long)
     memory.track_external(network, x, y)

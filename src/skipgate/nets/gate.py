@@ -64,9 +64,13 @@ class Gate(nn.Module, Draws, ABC):
     places: ClassVar[tuple[str, ...]] = ("T", "C")
     """Where in the equation the gate can stand."""
 
+    opened: Tensor | None
+    """Whether it was open, by replica, since this was last cleared; of gates that are watched."""
+
     def __init__(self) -> None:
         super().__init__()
         self.shut: Closed | None = None
+        self.opened = None
 
     @abstractmethod
     def forward(self, x: Tensor, f: Tensor, t: Tensor | float | None = None) -> Tensor | float:
@@ -78,6 +82,20 @@ class Gate(nn.Module, Draws, ABC):
     def closed(self) -> Closed | None:
         """Whether the block is its shortcut in each replica; None means in none."""
         return self.shut
+
+    def watch(self, replicas: int) -> None:
+        """Called by the constructor of a gate that may stay at 0 for good: training records it."""
+        del self.opened
+        self.register_buffer("opened", torch.zeros(replicas, dtype=torch.bool), persistent=False)
+
+    @torch.no_grad()
+    def note(self, value: Tensor) -> None:
+        """Remember, in training, in which replicas a value (replica, batch, ...) is not 0.
+
+        It stays on the device, where nobody waits for it. NaN counts as open.
+        """
+        if self.training and self.opened is not None:
+            self.opened.logical_or_((value != 0).flatten(1).any(1))
 
     def start(self) -> None:
         """Set what the network's initialiser must not decide, such as a bias of -2."""

@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import torch
 from torch import Tensor, nn
 
 from skipgate.nets.block import Block
 from skipgate.nets.gate import Draws, Gate
+from skipgate.nets.recomputing import recomputed
 
 Visit = Callable[[int, Block, Tensor], Tensor]
 """What to do at a block, given its place and its input: returns the input of the next."""
@@ -56,6 +58,8 @@ class Network(nn.Module):
     ) -> None:
         super().__init__()
         self.replicas = replicas
+        self.recomputes = False
+        """Whether blocks are computed again for their gradients, to save memory."""
         self.stem = stem
         self.head = head
         self.chain = nn.ModuleList(blocks)
@@ -85,7 +89,7 @@ class Network(nn.Module):
         sides: list[tuple[float, Tensor]] = []
 
         def visit(_: int, block: Block, h: Tensor) -> Tensor:
-            y: Tensor = block(h)
+            y = self.through(block, h)
             if self.training and block.site.index in self.side_weights:
                 index = block.site.index
                 sides.append((self.side_weights[index], self.sides[str(index)](y)))
@@ -105,8 +109,15 @@ class Network(nn.Module):
         """
         blocks = self.blocks
         for place in range(len(blocks)) if order is None else order:
-            h = blocks[place](h) if visit is None else visit(place, blocks[place], h)
+            block = blocks[place]
+            h = self.through(block, h) if visit is None else visit(place, block, h)
         return h
+
+    def through(self, block: Block, h: Tensor) -> Tensor:
+        """What a block gives."""
+        again = self.recomputes and self.training and torch.is_grad_enabled()
+        y: Tensor = recomputed(block, h) if again else block(h)
+        return y
 
     def finish(self, h: Tensor, state: Any = None) -> Output:
         """The head, given the last block's output."""

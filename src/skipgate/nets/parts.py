@@ -7,8 +7,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from skipgate.nets.activation import Activation
-from skipgate.nets.block import Paths
+from skipgate.nets.block import Block, Paths
 from skipgate.nets.layers import Affine, Conv, Linear
+from skipgate.nets.network import Side
 from skipgate.nets.transforms import Ending, Post, Pre
 from skipgate.settings import Imagenet, Mlp, Resnet, Vgg
 
@@ -87,6 +88,24 @@ def block_paths(
     before = Activation(replicas, affines[0].in_features, style.norm) if shared else nn.Identity()
     pre = Pre(affines, style.norm, dropout, activated=activated or shared)
     return Paths(pre, s, before, nn.Identity())
+
+
+def middle(
+    body: Mlp | Resnet | Imagenet, outputs: int, blocks: Sequence[Block], *pooling: nn.Module
+) -> dict[int, Side]:
+    """The side head after block floor(N / 2), if the body asks for it: BN-ReLU-pool-linear.
+
+    Yu et al. 2018, section 3: it shortens the way back to the first half of the blocks.
+    """
+    if not body.side:
+        return {}
+    index = len(blocks) // 2 - 1
+    maps = [module for module in blocks[index].transform.modules() if isinstance(module, Affine)]
+    width = maps[-1].out_features
+    replicas = len(maps[-1].weight)
+    ending = Activation(replicas, width, body.norm)
+    last = Linear(replicas, width, outputs)
+    return {index: Side(nn.Sequential(ending, *pooling, last), body.side)}
 
 
 def head(style: Style, last: Linear, *pooling: nn.Module) -> nn.Module:

@@ -26,20 +26,33 @@ def join(kind: str, parts: Mapping[int, Content]) -> Content:
     seeds = sorted(parts)
     ordered = [parts[seed] for seed in seeds]
     if kind == "train":
-        return {
-            **{key: ordered[0][key] for key in ("net", "digest")},
-            "seeds": seeds,
-            "diverged": [part["diverged"][0] for part in ordered],
-            "metrics": {
-                name: [part["metrics"][name][0] for part in ordered]
-                for name in ordered[0]["metrics"]
-            },
-        }
+        return _trained(ordered, seeds)
     layout = LAYOUTS[kind]
     if layout.rows:
         ordered = _aligned(ordered, layout)
     joined: Content = _joined(ordered, (*HEAD, *layout.shared))
     return joined
+
+
+def _trained(ordered: list[Content], seeds: list[int]) -> Content:
+    """Trainings put together; what the first results did not record yet is null for their seeds."""
+    names = dict.fromkeys(name for part in ordered for name in part["metrics"])
+    joined = {
+        **{key: ordered[0][key] for key in ("net", "digest")},
+        "seeds": seeds,
+        "diverged": [part["diverged"][0] for part in ordered],
+        "metrics": {name: [_curve(part["metrics"], name) for part in ordered] for name in names},
+    }
+    if any("blocks" in part for part in ordered):
+        joined["blocks"] = [part.get("blocks", [None])[0] for part in ordered]
+    return joined
+
+
+def _curve(metrics: Content, name: str) -> list[Any]:
+    """One seed's values of a metric by epoch."""
+    epochs = len(next(iter(metrics.values()))[0])
+    curve: list[Any] = metrics[name][0] if name in metrics else [None] * epochs
+    return curve
 
 
 def only(kind: str, content: Content, seeds: list[int]) -> Content:
@@ -81,6 +94,7 @@ def _one(kind: str, content: Content, place: int) -> Content:
             "seeds": [content["seeds"][place]],
             "diverged": [content["diverged"][place]],
             "metrics": {name: [rows[place]] for name, rows in content["metrics"].items()},
+            **({"blocks": [content["blocks"][place]]} if "blocks" in content else {}),
         }
     content = {**content, "models": models_of(content)}
     content.pop("model", None)

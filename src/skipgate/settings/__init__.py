@@ -34,7 +34,15 @@ from skipgate.settings.recipes import (
     Sgd,
     Window,
 )
-from skipgate.settings.schedules import ConstantRate, Fractions, History, Moment, Schedule, Steps
+from skipgate.settings.schedules import (
+    Adaptive,
+    ConstantRate,
+    Fractions,
+    History,
+    Moment,
+    Schedule,
+    Steps,
+)
 from skipgate.settings.task import Source, TaskSettings
 from skipgate.settings.tasks.classify import Classify
 from skipgate.settings.weights import Names, Weights
@@ -42,6 +50,7 @@ from skipgate.settings.weights import Names, Weights
 __all__ = [
     "LAYOUTS",
     "MEAN_GATE",
+    "Adaptive",
     "Augment",
     "Body",
     "Classify",

@@ -1,5 +1,6 @@
 """What all bodies know about themselves."""
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
@@ -98,6 +99,13 @@ class Body(Chosen):
     @abstractmethod
     def shallow(self) -> Self:
         """A twin with the same parts but few blocks, for checks that must be quick and stable."""
+
+
+def check_side(side: float, blocks: int) -> None:
+    """Refuse a side head where there is no block in the middle."""
+    between(0, math.inf, side=side)
+    if side and blocks < 2:
+        raise ValueError(f"side needs a network of at least 2 blocks, found {blocks}")
 
 
 def divides(depth: int, layers: int) -> None:

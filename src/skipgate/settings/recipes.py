@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 from skipgate.reader import between, fields_of, later, positive
-from skipgate.settings.schedules import ConstantRate, Fractions, Steps
+from skipgate.settings.schedules import Adaptive, ConstantRate, Fractions, Steps
 
 
 @dataclass(frozen=True)
@@ -140,11 +140,22 @@ class Decay:
     norms: bool = False
     gate_rate: float = later(0.0)
     """Of gates, where it is another than that of weights."""
+    fall: float = later(1.0)
+    """What all rates are multiplied by after every so many steps (epsilon-ResNet's code: 0.2)."""
+    every: int = later(0)
 
     def __post_init__(self) -> None:
         between(0, 1, rate=self.rate, gate_rate=self.gate_rate)
         if self.gate_rate and not self.gates:
             raise ValueError("gate_rate needs gates: true")
+        between(0, 1, fall=self.fall)
+        between(0, math.inf, every=self.every)
+        if (self.fall != 1) != (self.every > 0):
+            raise ValueError("fall, by how much, and every, after how many steps, go together")
+
+    def left(self, step: int) -> float:
+        """The share of the first rates that is left after so many steps."""
+        return float(self.fall ** (step // self.every)) if self.every else 1.0
 
 
 Pixels = Literal["unit", "centred", "standardised", "centred-128"]
@@ -206,7 +217,7 @@ class Recipe(Handling):
     epochs: int
     batch: int
     optimiser: Sgd | Nadam
-    schedule: ConstantRate | Steps | Fractions
+    schedule: ConstantRate | Steps | Fractions | Adaptive
     pixels: Pixels | FixedPixels = "unit"
     decay: Decay = field(default_factory=Decay)
     augment: Augment = field(default_factory=Augment)
@@ -237,6 +248,11 @@ class Recipe(Handling):
 
     Last bits may then change from one version of its compiler to the next.
     """
+    checkpointed: bool = later(False)
+    """Whether blocks are computed again for their gradients, not kept (Chen et al. 2016).
+
+    Activations then take the memory of the blocks' inputs, and a step takes a third longer.
+    """
 
     def __post_init__(self) -> None:
         positive(
@@ -246,3 +262,5 @@ class Recipe(Handling):
             threads=self.threads,
         )
         between(0, math.inf, images=self.images, validation=self.validation)
+        if self.checkpointed and self.compiled:
+            raise ValueError("checkpointed blocks cannot be compiled; set one of the two to false")

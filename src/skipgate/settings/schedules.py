@@ -32,6 +32,9 @@ class Schedule(ABC):
     by_seed: ClassVar[bool] = False
     """Whether the rate depends on a seed's own results: such nets need `stack: 1`."""
 
+    counts_blocks: ClassVar[bool] = False
+    """Whether the rate depends on how many blocks are discarded: some gates must close alone."""
+
     @abstractmethod
     def rate(self, first: float, moment: Moment) -> float:
         """The learning rate of the next step."""
@@ -78,6 +81,64 @@ class Steps(Schedule):
         if moment.step < self.warm:
             return first * WARM
         return float(first * self.factor ** sum(moment.epoch >= at for at in self.at))
+
+
+@dataclass(frozen=True)
+class Adaptive(Schedule):
+    """Steps that begin anew, and come sooner, whenever more blocks are discarded (Yu et al. 2018).
+
+    Until the first loss the rate is multiplied by `factor` at each epoch of `at`. After an epoch
+    in which more blocks were strict identity than in the one before, it is the first rate again,
+    and is multiplied after each of `after` more epochs.
+    """
+
+    kind: Literal["adaptive"]
+    at: tuple[int, ...]
+    after: tuple[int, ...]
+    factor: float
+    last_rate: float = 0.0
+    """What the rate is in the end, from `last_at` or, after a loss, from `last_after` more epochs.
+
+    0 means no such step.
+    """
+    last_at: int = 0
+    last_after: int = 0
+    by_seed: ClassVar[bool] = True
+    counts_blocks: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name in ("at", "after"):
+            epochs = getattr(self, name)
+            positive(**{f"an epoch of {name}": min(epochs, default=1)})
+            if list(epochs) != sorted(set(epochs)):
+                raise ValueError(f"the epochs of {name} must rise, found {list(epochs)}")
+        positive(factor=self.factor)
+        self._check_last()
+
+    def _check_last(self) -> None:
+        between(0, math.inf, last_rate=self.last_rate)
+        if not self.last_rate:
+            if self.last_at or self.last_after:
+                raise ValueError("last_at and last_after need a last_rate")
+        elif self.last_at <= max(self.at, default=0) or self.last_after <= max(
+            self.after, default=0
+        ):
+            raise ValueError("last_rate needs a last_at past at, and a last_after past after")
+
+    def rate(self, first: float, moment: Moment) -> float:
+        lost = _last_loss(moment.history)
+        passed = moment.epoch - lost
+        steps, last = (self.after, self.last_after) if lost else (self.at, self.last_at)
+        if self.last_rate and passed >= last:
+            return self.last_rate
+        return float(first * self.factor ** sum(passed >= step for step in steps))
+
+
+def _last_loss(history: History) -> int:
+    """The epoch that follows the last in which the count of discarded blocks grew; 0 if none."""
+    counts = [0.0, *(row[0] for row in history.get("discarded", ()))]
+    grown = [epoch for epoch in range(1, len(counts)) if counts[epoch] > counts[epoch - 1]]
+    return grown[-1] if grown else 0
 
 
 @dataclass(frozen=True)

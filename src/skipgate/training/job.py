@@ -173,12 +173,18 @@ def network_of(spec: Spec, weights: Mapping[int, bytes], seeds: Sequence[int]) -
 
 def _result(spec: Spec, state: State) -> dict[str, object]:
     columns = {name: _by_seed(rows) for name, rows in state.history.items()}
+    watched: dict[str, object] = {}
+    if state.lives is not None:
+        columns |= {name: _by_seed(rows) for name, rows in state.lives.history.items()}
+        places = range(len(state.seeds))
+        watched["blocks"] = [state.lives.blocks(state.network, place) for place in places]
     return {
         "net": spec.net,
         "digest": spec.digest,
         "seeds": list(state.seeds),
         "diverged": [_failed_at(*curves) for curves in zip(*columns.values(), strict=True)],
         "metrics": columns,
+        **watched,
     }
 
 

@@ -24,6 +24,7 @@ from skipgate.streams import streams
 from skipgate.tasks import task_of
 from skipgate.tasks.task import Task
 from skipgate.training import checkpoints
+from skipgate.training.lives import Lives, clear, lives_of, restored
 from skipgate.training.stack import optimiser
 
 
@@ -39,6 +40,10 @@ class State:
     group: Group = ALONE
     """The processes that train it together."""
     history: History = field(default_factory=dict)
+    decays: tuple[float, ...] = ()
+    """The weight decay that each group of parameters begins with."""
+    lives: Lives | None = None
+    """Of the blocks of a network whose gates may stay shut."""
     epoch: int = 0
     """Epochs that are behind it."""
     step: int = 0
@@ -49,7 +54,8 @@ class State:
     @property
     def moment(self) -> Moment:
         """Where the training stands, for its schedule."""
-        return Moment(self.epoch, self.settings.training.epochs, self.step, self.history)
+        known = self.history if self.lives is None else {**self.history, **self.lives.history}
+        return Moment(self.epoch, self.settings.training.epochs, self.step, known)
 
 
 def begin(
@@ -67,7 +73,20 @@ def begin(
         for block in network.blocks:
             block.compile(mode="reduce-overhead" if device.type == "cuda" else "default")
     stepper = optimiser(network, settings.training.optimiser, settings.training.decay)
-    return State(settings, tuple(seeds), task, network, stepper)
+    network.recomputes = settings.training.checkpointed
+    state = State(settings, tuple(seeds), task, network, stepper, lives=lives_of(network))
+    _check_schedule(state)
+    state.decays = tuple(group["weight_decay"] for group in stepper.param_groups)
+    return state
+
+
+def _check_schedule(state: State) -> None:
+    schedule = state.settings.training.schedule
+    if schedule.counts_blocks and state.lives is None:
+        raise Problem(
+            f"the schedule '{schedule.kind}' counts the blocks that gates discard, and the gate "
+            f"'{state.settings.T.gate}' discards none; take the gate 'epsilon' or another schedule"
+        )
 
 
 def build_for(settings: Settings, replicas: int, path: str = "net") -> Network:
@@ -82,6 +101,7 @@ def run_epoch(state: State, split: Split, epoch: int) -> None:
     state.epoch = epoch
     measure = state.settings.data.measure
     found = train_batches(state, split)
+    _record_blocks(state)
     # Each process has normalised its own shares; what is tested and kept is the leader's.
     state.group.follow(list(state.network.buffers()))
     batch = state.settings.recipe.evaluation_batch
@@ -96,6 +116,13 @@ def run_epoch(state: State, split: Split, epoch: int) -> None:
     state.epoch = epoch + 1
 
 
+def _record_blocks(state: State) -> None:
+    if state.lives is not None:
+        epochs = state.settings.training.epochs
+        rate = state.optimiser.param_groups[0]["lr"]
+        state.lives.add(state.network, state.group, state.epoch, epochs, rate)
+
+
 def train_batches(state: State, split: Split, most: int | None = None) -> dict[str, Tensor]:
     """Take a step for every batch of an epoch, or for the first few.
 
@@ -108,6 +135,7 @@ def train_batches(state: State, split: Split, most: int | None = None) -> dict[s
     parts = network.drawing
     generators = {purpose: draw(purpose) for purpose in {part.purpose for part in parts}}
     network.train()
+    clear(network)
     total = torch.zeros(len(state.seeds), dtype=torch.float64, device=split.train.device)
     count = 0
     tally = state.task.tally(len(state.seeds), total.device) if recipe.score_training else None
@@ -157,8 +185,10 @@ def _exact(output: Tensor) -> Tensor:
 def _set_rate(state: State) -> None:
     recipe = state.settings.training
     rate = recipe.schedule.rate(recipe.optimiser.rate, state.moment)
-    for group in state.optimiser.param_groups:
+    left = recipe.decay.left(state.step)
+    for group, decay in zip(state.optimiser.param_groups, state.decays, strict=True):
         group["lr"] = rate
+        group["weight_decay"] = decay * left
 
 
 def _with_sides(state: State, loss: Tensor, output: Output, y: Tensor) -> Tensor:
@@ -215,6 +245,7 @@ def _snapshot(state: State) -> dict[str, Any]:
         "optimiser": state.optimiser.state_dict(),
         "history": state.history,
         "seconds": state.seconds,
+        **({} if state.lives is None else {"lives": state.lives.to_plain()}),
         **state.group.record,
     }
 
@@ -223,6 +254,7 @@ def _restore(state: State, saved: dict[str, Any]) -> None:
     from_list(state.network, saved["tensors"])
     state.optimiser.load_state_dict(saved["optimiser"])
     state.history.update(saved["history"])
+    state.lives = restored(saved.get("lives"), state.lives)
     state.epoch = saved["epoch"]
     state.step = saved["step"]
     state.seconds = saved["seconds"]

@@ -9,7 +9,7 @@ from skipgate.nets.block import Block, Site
 from skipgate.nets.bodies import Plan
 from skipgate.nets.layers import Linear
 from skipgate.nets.network import Network
-from skipgate.nets.parts import block_paths, flat_stem, head
+from skipgate.nets.parts import block_paths, flat_stem, head, middle
 from skipgate.nets.sharing import share
 from skipgate.nets.transforms import Post
 from skipgate.settings import Mlp
@@ -33,7 +33,8 @@ def build(body: Mlp, plan: Plan) -> Network:
     ]
     stem = flat_stem(plan.replicas, plan.shape, body.width, *_ending(body, plan), bias=body.bias)
     last = Linear(plan.replicas, body.width, plan.outputs, bias=body.bias)
-    return Network(plan.replicas, stem, share(blocks, body.share), head(body, last))
+    sides = middle(body, plan.outputs, blocks)
+    return Network(plan.replicas, stem, share(blocks, body.share), head(body, last), sides)
 
 
 def _ending(body: Mlp, plan: Plan) -> list[nn.Module]:

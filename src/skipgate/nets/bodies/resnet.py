@@ -10,7 +10,7 @@ from skipgate.nets.block import Block, Site
 from skipgate.nets.bodies import Plan
 from skipgate.nets.layers import Conv, Linear
 from skipgate.nets.network import Network
-from skipgate.nets.parts import Pooled, block_paths, head
+from skipgate.nets.parts import Pooled, block_paths, head, middle
 from skipgate.nets.sharing import share
 from skipgate.nets.shortcuts import shortcut
 from skipgate.nets.transforms import Post
@@ -33,7 +33,8 @@ def build(body: Resnet, plan: Plan) -> Network:
         stem.append(Activation(plan.replicas, body.width, body.norm))
     last = Linear(plan.replicas, width, plan.outputs)
     ending = head(body, last, Pooled())
-    return Network(plan.replicas, nn.Sequential(*stem), share(blocks, body.share), ending)
+    sides = middle(body, plan.outputs, blocks, Pooled())
+    return Network(plan.replicas, nn.Sequential(*stem), share(blocks, body.share), ending, sides)
 
 
 def _block(body: Resnet, plan: Plan, index: int, width: int) -> tuple[Block, int]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 from skipgate.reader import later, positive
-from skipgate.settings.body import Addition, Body, Init, Norm, Shared, Shortcut
+from skipgate.settings.body import Addition, Body, Init, Norm, Shared, Shortcut, check_side
 
 EXPANSION = 4
 """A bottleneck gives so many times the channels that it works on."""
@@ -33,9 +33,12 @@ class Imagenet(Body):
     init: Init = "he-normal-out"
     norm: Norm = field(default_factory=Norm)
     share: tuple[Shared, ...] = later(())
+    side: float = later(0.0)
+    """The weight of the loss of a second head, after half of the blocks; 0 means none."""
 
     def __post_init__(self) -> None:
         positive(width=self.width, **{"blocks of a stage": min(self.blocks, default=0)})
+        check_side(self.side, self.count)
 
     @property
     def size(self) -> str:

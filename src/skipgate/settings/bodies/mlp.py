@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 from skipgate.reader import later, positive
-from skipgate.settings.body import Body, Init, Norm, Shared, divides
+from skipgate.settings.body import Body, Init, Norm, Shared, check_side, divides
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,13 @@ class Mlp(Body):
     bias: bool = later(True)
     """Whether affine maps have biases; those before batch normalisation make no difference."""
     share: tuple[Shared, ...] = later(())
+    side: float = later(0.0)
+    """The weight of the loss of a second head, after half of the blocks; 0 means none."""
 
     def __post_init__(self) -> None:
         positive(depth=self.depth, width=self.width, layers=self.layers)
         divides(self.depth, self.layers)
+        check_side(self.side, self.count)
 
     @property
     def size(self) -> str:

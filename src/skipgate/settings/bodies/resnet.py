@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 from skipgate.reader import between, later, positive
-from skipgate.settings.body import Addition, Body, Init, Norm, Shared, Shortcut
+from skipgate.settings.body import Addition, Body, Init, Norm, Shared, Shortcut, check_side
 
 TWIN_WIDTH = 4
 
@@ -31,10 +31,13 @@ class Resnet(Body):
     dropout: float = later(0.0)
     """Share of the units dropped between a block's maps (Zagoruyko and Komodakis 2016: 0.3)."""
     share: tuple[Shared, ...] = later(())
+    side: float = later(0.0)
+    """The weight of the loss of a second head, after half of the blocks; 0 means none."""
 
     def __post_init__(self) -> None:
         positive(blocks=self.blocks, width=self.width, widen=self.widen, stages=self.stages)
         between(0, 0.99, dropout=self.dropout)
+        check_side(self.side, self.count)
 
     @property
     def size(self) -> str:
