@@ -39,6 +39,7 @@ LAYERS = (
     "evaluation",
     "training",
     "probes",
+    "compression",
     "theory",
     "behaviour",
     "costing",

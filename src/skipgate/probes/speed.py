@@ -70,13 +70,13 @@ def _fastest(subject: Subject, orders: list[list[int]], x: Tensor) -> list[float
 
 
 def _seconds(subject: Subject, order: list[int], x: Tensor) -> float:
-    start = _now(x.device)
+    start = now(x.device)
     for _ in outputs(subject.network, [in_order(subject.network, order)], x):
         pass
-    return _now(x.device) - start
+    return now(x.device) - start
 
 
-def _now(device: torch.device) -> float:
+def now(device: torch.device) -> float:
     """The clock, once a GPU has done what it was given."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
