@@ -312,7 +312,7 @@ def _refusal(
 def _told(subject: Trained, cost: Comparison) -> str:
     measure = subject.task.settings.measure
     return (
-        f"{measure.label} on the test set {cost.before:.2f}{measure.unit} before and "
+        f"{measure.label} {cost.before:.2f}{measure.unit} before and "
         f"{cost.after:.2f}{measure.unit} after, {cost.changed:,} of {cost.examples:,} predictions "
         "changed"
     )
@@ -331,7 +331,7 @@ def reductions(subject: Trained, smaller: Network) -> list[dict[str, object]]:
     rows = [
         _row(told, [getattr(each, name) for each in sizes], ",") for name, told in names.items()
     ]
-    return [*rows, _row("time of a batch (s)", times, ".4f")]
+    return [*rows, _row("time of a batch (ms)", [1000 * each for each in times], ".3f")]
 
 
 def _row(name: str, pair: Sequence[float], form: str) -> dict[str, object]:
