@@ -40,7 +40,7 @@ class State:
     group: Group = ALONE
     """The processes that train it together."""
     history: History = field(default_factory=dict)
-    decays: tuple[float, ...] = ()
+    decays: tuple[float, ...] = field(init=False)
     """The weight decay that each group of parameters begins with."""
     lives: Lives | None = None
     """Of the blocks of a network whose gates may stay shut."""
@@ -50,6 +50,9 @@ class State:
     """Steps that are behind it."""
     seconds: float = field(default=0.0)
     """Spent in epochs so far, before an interruption too."""
+
+    def __post_init__(self) -> None:
+        self.decays = tuple(group["weight_decay"] for group in self.optimiser.param_groups)
 
     @property
     def moment(self) -> Moment:
@@ -76,7 +79,6 @@ def begin(
     network.recomputes = settings.training.checkpointed
     state = State(settings, tuple(seeds), task, network, stepper, lives=lives_of(network))
     _check_schedule(state)
-    state.decays = tuple(group["weight_decay"] for group in stepper.param_groups)
     return state
 
 
