@@ -13,7 +13,7 @@ from skipgate.nets.layers import BatchNorm, Linear
 from skipgate.settings import Decay, GateChoice, Mlp, Nadam, Norm
 from skipgate.training.loop import begin, run_epoch
 from skipgate.training.stack import optimiser
-from tests.toys import MLP, ONE, network, toy_settings
+from tests.toys import CONV, MLP, ONE, network, toy_settings
 
 DIE = torch.Generator().manual_seed(7)
 
@@ -180,3 +180,13 @@ def test_images_that_are_no_numbers_stay_so():
     x[0, 3, 5] = torch.nan
     found = norm_relu(norm, x).isnan().any(1).any(-1).any(-1)[0]
     assert found.nonzero().flatten().tolist() == [5]
+
+
+@pytest.mark.parametrize(
+    ("body", "replicas", "taken"), [(MLP, 1, True), (MLP, 3, True), (CONV, 1, True), (CONV, 3, False)]
+)
+def test_a_run_records_whether_compiled_steps_were_taken(body, replicas, taken):
+    chain = network(body, replicas=replicas).chain
+    assert dense.compiled(chain) == taken
+    with native.left_out():
+        assert not dense.compiled(chain)

@@ -18,9 +18,14 @@ def fused(x: Tensor) -> bool:
 
 
 def compiled(blocks: nn.Module) -> bool:
-    """Whether training these blocks takes compiled steps: they have dense maps."""
+    """Whether training these blocks takes compiled steps.
+
+    Dense maps do, and so does the batch normalisation of a single network (`activation.py`).
+    """
     dense = any(isinstance(module, Linear) for module in blocks.modules())
-    return dense and fused(next(blocks.parameters()))
+    norms = [module for module in blocks.modules() if isinstance(module, BatchNorm)]
+    alone = any(len(norm.weight) == 1 for norm in norms)
+    return (dense or alone) and fused(next(blocks.parameters()))
 
 
 def dot_norm_relu(x: Tensor, layers: Sequence[Layer], *, last_relu: bool) -> Tensor:
