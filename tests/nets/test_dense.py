@@ -183,7 +183,8 @@ def test_images_that_are_no_numbers_stay_so():
 
 
 @pytest.mark.parametrize(
-    ("body", "replicas", "taken"), [(MLP, 1, True), (MLP, 3, True), (CONV, 1, True), (CONV, 3, False)]
+    ("body", "replicas", "taken"),
+    [(MLP, 1, True), (MLP, 3, True), (CONV, 1, True), (CONV, 3, False)],
 )
 def test_a_run_records_whether_compiled_steps_were_taken(body, replicas, taken):
     chain = network(body, replicas=replicas).chain
