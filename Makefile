@@ -71,8 +71,8 @@ ui: $(READY) ## open the MLflow UI on this machine, with every run in it
 	python -m pipeline.sync
 	mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port $(PORT)
 
-bench: $(READY) ## measure the training loop against a plain PyTorch loop
-	python -m pipeline.bench
+bench: $(READY) ## measure speed against the ordinary ways; SECTION= measures one part
+	python -m pipeline.bench $(SECTION)
 
 soak: $(READY) ## kill trainings 200 times at random and compare what is left
 	python -m tests.soak
