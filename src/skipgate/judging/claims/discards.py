@@ -41,7 +41,7 @@ from skipgate.results.discards import (
 )
 from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults
-from skipgate.settings import ConstantRate, GateChoice, Imagenet, Measure, Recipe, Resnet
+from skipgate.settings import Body, ConstantRate, GateChoice, Imagenet, Measure, Recipe, Resnet
 from skipgate.specs import Settings, Spec, digest_of
 
 NO_WORSE = 0.5
@@ -239,14 +239,14 @@ def _from_scratch(study: StudyResults, result: Result) -> list[Part]:
     return [paired(name, scores, errors, result.measure.points)]
 
 
-def but_depth(spec: Spec) -> Any:
-    """The body without its number of blocks."""
+def but_depth(spec: Spec) -> tuple[Body, float]:
+    """The body without its number of blocks and loss on the side, and the weight of the latter."""
     body = spec.settings.body
     if isinstance(body, Resnet):
         return replace(body, blocks=1, side=0.0), body.side
     if isinstance(body, Imagenet):
         return replace(body, blocks=(1,) * len(body.blocks), side=0.0), body.side
-    return body
+    return body, 0.0
 
 
 def larger_epsilon(study: StudyResults) -> Found | None:

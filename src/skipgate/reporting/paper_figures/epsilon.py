@@ -15,7 +15,7 @@ from skipgate.judging.claims.discards import deciding
 from skipgate.judging.claims.nets import blocks_of
 from skipgate.judging.judgement import Judgement
 from skipgate.reporting.canvas import COLOURS, INK, OTHERS, SMALL, TITLE, WIDTH, band, gridded
-from skipgate.reporting.paper_figures.figure import PaperFigure, having, instead
+from skipgate.reporting.paper_figures.figure import PaperFigure, having
 from skipgate.results import turns
 from skipgate.results.discards import (
     COMPRESSED,
@@ -47,8 +47,8 @@ PERCENTILES = {
     "0": ("minimum", COLOURS["residual"]),
 }
 CHOSEN = (
-    "Of networks that differ by epsilon alone it is the one of the smallest at which a fifth of "
-    "the blocks goes."
+    "Of networks that differ by ε alone, the one of the smallest at which over a fifth of the "
+    "blocks goes is shown."
 )
 
 
@@ -77,13 +77,12 @@ class Picture(PaperFigure):
     name = "epsilon-1"
 
     net: Result
-    deviation: str
 
     @classmethod
-    def find(cls, study: StudyResults, judgement: Judgement) -> Self | None:
+    def find(cls, study: StudyResults, _: Judgement) -> Self | None:
         nets = [net for net in deciding(known(study)) if np.nansum(strict(net))]
         deepest = max(nets, key=lambda net: layers_of(net.spec), default=None)
-        return cls(deepest, instead(judgement)) if deepest else None
+        return cls(deepest) if deepest else None
 
     def figure(self) -> Figure:
         seeds = self.net.spec.seeds
@@ -137,7 +136,7 @@ class Picture(PaperFigure):
             "blue where they are needed; dotted: a new stage. Above each seed its compression, and "
             f"its error before and after it. {CHOSEN} The paper has 3.2 times fewer layers, and "
             "24.8% and 23.8%. Differs: "
-            f"{differs([self.net], '752 layers on CIFAR-100')}.{self.deviation}"
+            f"{differs([self.net], '752 layers on CIFAR-100')}."
         )
 
 
@@ -150,10 +149,9 @@ class Weights(PaperFigure):
     net: Result
     seed: int
     block: int
-    deviation: str
 
     @classmethod
-    def find(cls, study: StudyResults, judgement: Judgement) -> Self | None:
+    def find(cls, study: StudyResults, _: Judgement) -> Self | None:
         """The block that has been shut for longest, of the nets that decide."""
         found = [
             (shut[-1], net, seed, block)
@@ -163,8 +161,7 @@ class Weights(PaperFigure):
         ]
         if not found:
             return None
-        _, net, seed, block = min(found, key=lambda each: each[0])
-        return cls(net, seed, block, instead(judgement))
+        return cls(*min(found, key=lambda each: each[0])[1:])
 
     def figure(self) -> Figure:
         record = records(self.net)[self.seed] or {}
@@ -188,9 +185,9 @@ class Weights(PaperFigure):
             "first that was shut for good). By the text they collapse to zeros once the block is "
             "identified as unnecessary; from then on nothing but decay acts on them, and how far "
             "they fall depends on how long the training goes on. The paper's curves cannot be read "
-            "off. Differs: both maps of the block instead of one layer; "
-            f"{differs([self.net], 'a network on CIFAR-10 that it does not name')}."
-            f"{self.deviation}"
+            "off. Differs: all maps of the block instead of one layer; "
+            f"{layers_of(self.net.spec)} layers on {self.net.spec.dataset}, while the paper does "
+            "not say which network it shows."
         )
 
 
@@ -209,12 +206,11 @@ class ByEpoch(PaperFigure):
     name = "epsilon-9"
 
     nets: list[Result]
-    deviation: str
 
     @classmethod
-    def find(cls, study: StudyResults, judgement: Judgement) -> Self | None:
+    def find(cls, study: StudyResults, _: Judgement) -> Self | None:
         nets = [net for net in deciding(known(study)) if has_record(net)]
-        return cls(nets, instead(judgement)) if nets else None
+        return cls(nets) if nets else None
 
     def figure(self) -> Figure:
         figure, panel = plt.subplots(figsize=(WIDTH * 0.65, HEIGHT + 0.4), layout="constrained")
@@ -234,7 +230,6 @@ class ByEpoch(PaperFigure):
             f"epoch, by epoch (line: mean over seeds; band: smallest to largest). {CHOSEN} By the "
             "text the share rises and gradually saturates; the paper's curves cannot be read off. "
             f"Differs: {differs(self.nets, '752 layers on CIFAR-10 and CIFAR-100')}."
-            f"{self.deviation}"
         )
 
 
@@ -251,16 +246,15 @@ class Discarded(PaperFigure):
     name = "epsilon-10"
 
     nets: list[Result]
-    deviation: str
 
     @classmethod
-    def find(cls, study: StudyResults, judgement: Judgement) -> Self | None:
+    def find(cls, study: StudyResults, _: Judgement) -> Self | None:
         nets = deciding(known(study))[:PANELS] or [
             result
             for result in study.having("gates", "lesion").values()
             if result.spec.settings.T.gate == "epsilon"
         ]
-        return cls(nets, instead(judgement)) if nets else None
+        return cls(nets) if nets else None
 
     def figure(self) -> Figure:
         across = WIDTH * (0.6 if len(self.nets) < 3 else 1)
@@ -283,7 +277,6 @@ class Discarded(PaperFigure):
             f"discarded if its gate stays shut over {over}. The paper's shares cannot be "
             "read off; its text says that more is discarded close to the output. Differs: "
             f"{differs(self.nets, '110 to 752 layers on CIFAR-10 and CIFAR-100')}."
-            f"{self.deviation}"
         )
 
 

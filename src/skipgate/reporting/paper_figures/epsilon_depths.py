@@ -1,8 +1,8 @@
-"""epsilon-ResNet's Figures 3, 6, 7 and 8: errors, discarded blocks and memory by depth and epsilon."""
+"""epsilon-ResNet's Figures 3, 6, 7 and 8: networks of several depths and epsilons."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -13,7 +13,7 @@ from skipgate.judging.claims.discards import but_depth, but_rates, deciding, dep
 from skipgate.judging.judgement import Judgement
 from skipgate.reporting.canvas import COLOURS, OTHERS, TITLE, WIDTH, gridded, points, summary
 from skipgate.reporting.paper_figures.epsilon import CHOSEN, differs, known, shades
-from skipgate.reporting.paper_figures.figure import PaperFigure, having, instead
+from skipgate.reporting.paper_figures.figure import PaperFigure, having
 from skipgate.results.discards import COMPRESSED, WHOLE, epsilon_of, layers_of, pair, share, side_of
 from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults
@@ -23,6 +23,7 @@ HEIGHT = 3.2
 BAR = 0.38
 ENOUGH = 4
 """Depths that make a family of networks with more and more layers."""
+TRIED = "110 to 752 layers on CIFAR, 100 to 302 on SVHN, 101 and 152 on ImageNet"
 EPSILON = "ε-ResNet"
 LINES = {
     "ResNet": COLOURS["residual"],
@@ -32,7 +33,7 @@ LINES = {
 ByDepth = dict[int, Result]
 
 
-def _line(panel: Axes, rows: dict[float, Sequence[float | None]], colour: str, label: str) -> None:
+def _line(panel: Axes, rows: Mapping[Any, Sequence[float | None]], colour: str, label: str) -> None:
     """Means over seeds with their range, by what stands on the axis, joined by a line."""
     values = np.array([*rows.values()], dtype=float)
     points(panel, [*rows], values, colour)
@@ -47,17 +48,16 @@ class Depths(PaperFigure):
 
     nets: ByDepth
     measure: Measure
-    deviation: str
 
     @classmethod
-    def find(cls, study: StudyResults, judgement: Judgement) -> Self | None:
+    def find(cls, study: StudyResults, _: Judgement) -> Self | None:
         trained = having(study, "train")
         for group in depths_of(trained):
             bodies = [spec.settings.body for spec in group.values()]
             pre = all(isinstance(body, Resnet) and body.order == "pre" for body in bodies)
             if pre and len(group) >= ENOUGH:
                 nets = {layers: trained.results[spec.net] for layers, spec in group.items()}
-                return cls(nets, study.measure, instead(judgement))
+                return cls(nets, study.measure)
         return None
 
     def figure(self) -> Figure:
@@ -73,7 +73,7 @@ class Depths(PaperFigure):
             "epsilon, Figure 3: test error of full pre-activation ResNets by their number of "
             f"layers{side} (point: mean over seeds; bar: smallest to largest). The paper names two "
             "of its points, 5.66% at 200 layers and 5.96% at 254. Differs: "
-            f"{differs(nets, '100 to 300 layers on CIFAR-10')}.{self.deviation}"
+            f"{differs(nets, '100 to 300 layers on CIFAR-10')}."
         )
 
 
@@ -86,15 +86,14 @@ class Errors(PaperFigure):
     nets: dict[str, dict[str, ByDepth]]
     """By data set and line."""
     measure: Measure
-    deviation: str
 
     @classmethod
-    def find(cls, study: StudyResults, judgement: Judgement) -> Self | None:
+    def find(cls, study: StudyResults, _: Judgement) -> Self | None:
         found = {
             data: {EPSILON: nets, **_residual(having(study, "train"), nets)}
             for data, nets in _by_data(study).items()
         }
-        return cls(found, study.measure, instead(judgement)) if found else None
+        return cls(found, study.measure) if found else None
 
     def figure(self) -> Figure:
         figure, panels = _columns(2, len(self.nets))
@@ -121,8 +120,7 @@ class Errors(PaperFigure):
             "side supervision and of ε-ResNets, and the share of blocks that the last discard "
             f"(below; point: mean over seeds; bar: smallest to largest). {CHOSEN} The paper's "
             "points cannot be read off. Differs: blocks are counted, not layers; "
-            f"{differs(nets, '110 to 752 layers on CIFAR, 100 to 302 on SVHN, 101 and 152 on ImageNet')}."
-            f"{self.deviation}"
+            f"{differs(nets, TRIED)}."
         )
 
 
@@ -143,7 +141,7 @@ def _residual(study: StudyResults, nets: ByDepth) -> dict[str, ByDepth]:
     found: dict[str, ByDepth] = {}
     for net, result in study.results.items():
         spec = result.spec
-        same = but_depth(spec)[:1] == but_depth(like)[:1] and but_rates(spec) == but_rates(like)
+        same = but_depth(spec)[0] == but_depth(like)[0] and but_rates(spec) == but_rates(like)
         if family(spec) == "residual" and spec.dataset == like.dataset and same:
             label = "ResNet, side supervision" if side_of(spec) else "ResNet"
             if layers_of(spec) in nets:
@@ -174,12 +172,11 @@ class Memory(PaperFigure):
 
     nets: dict[str, ByDepth]
     """By data set."""
-    deviation: str
 
     @classmethod
-    def find(cls, study: StudyResults, judgement: Judgement) -> Self | None:
+    def find(cls, study: StudyResults, _: Judgement) -> Self | None:
         found = _by_data(study)
-        return cls(found, instead(judgement)) if found else None
+        return cls(found) if found else None
 
     def figure(self) -> Figure:
         figure, panels = _columns(1, len(self.nets))
@@ -207,8 +204,7 @@ class Memory(PaperFigure):
             "without its discarded blocks, by number of layers (bar: mean over seeds; line: "
             f"smallest to largest). {CHOSEN} The paper's bars cannot be read off; by its text the "
             "compression is significant in deep networks. Differs: "
-            f"{differs(nets, '110 to 752 layers on CIFAR, 100 to 302 on SVHN, 101 and 152 on ImageNet')}."
-            f"{self.deviation}"
+            f"{differs(nets, TRIED)}."
         )
 
 
@@ -220,17 +216,14 @@ class Sweep(PaperFigure):
 
     sweeps: list[list[Result]]
     measure: Measure
-    deviation: str
 
     @classmethod
-    def find(cls, study: StudyResults, judgement: Judgement) -> Self | None:
+    def find(cls, study: StudyResults, _: Judgement) -> Self | None:
         asked = known(study)
         found = [
-            [asked.results[spec.net] for spec in group]
-            for group in sweeps(asked)
-            if len(group) > 1
+            [asked.results[spec.net] for spec in group] for group in sweeps(asked) if len(group) > 1
         ]
-        return cls(found, study.measure, instead(judgement)) if found else None
+        return cls(found, study.measure) if found else None
 
     def figure(self) -> Figure:
         figure, panels = _columns(1, 2)
@@ -257,5 +250,5 @@ class Sweep(PaperFigure):
             "networks that differ by nothing else (point: mean over seeds; bar: smallest to "
             "largest). By the text a greater ε discards more, and trades accuracy for it; the "
             "paper's points, its ε and its depth cannot be read off. Differs: "
-            f"{differs(nets, 'networks on CIFAR-10 and CIFAR-100')}.{self.deviation}"
+            f"{differs(nets, 'networks on CIFAR-10 and CIFAR-100')}."
         )
