@@ -78,7 +78,7 @@ def _sizes(net: Result) -> dict[str, str]:
     )
     return {
         "layers": _both(net, "layers", 1, ".0f"),
-        "parameters<br>(thousands)": _both(net, "parameters", 0.001, ",.1f"),
+        "parameters<br>(thousands)": _both(net, "parameters", 0.001, ",.0f"),
         "file (kB)": _both(net, "file", 0.001, ",.0f"),
         "batch (ms)": _both(net, "seconds", 1000, ".1f"),
         "predictions<br>changed": changed,
@@ -108,13 +108,14 @@ def _maxima(nets: Sequence[Result]) -> list[str]:
     found = []
     for over, words in (("batch", BATCHES), ("sample", SAMPLES)):
         some = [net for net in nets if _over(net) == over]
-        shares, after = (
-            _percent(pair(net, "swayed")[network] for net in some)
-            for network in (WHOLE, COMPRESSED)
-        )
-        sizes = {net.spec.settings.recipe.evaluation_batch for net in some}
-        size = " or ".join(map(str, sorted(sizes)))
-        found += [words.format(shares=shares, after=after, size=size)] if some else []
+        if some:
+            shares, after = (
+                _percent(pair(net, "swayed")[network] for net in some)
+                for network in (WHOLE, COMPRESSED)
+            )
+            sizes = {net.spec.settings.recipe.evaluation_batch for net in some}
+            size = " or ".join(map(str, sorted(sizes)))
+            found.append(words.format(shares=shares, after=after, size=size))
     return found
 
 

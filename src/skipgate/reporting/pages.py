@@ -43,9 +43,10 @@ ABOUT_DISCARDS = (
     "evaluation mode; it has collapsed if, besides, its largest weight fell below 1% of what it "
     "was when the gate shut in training. The compressed network has no strict identities, and no "
     "gates where they never shut ([how](../docs/compression.md)). Means over seeds, of blocks "
-    "and errors with 95% intervals; of all else from the whole network to the compressed one. Times are the probing machine's, both networks by turns on one batch. A prediction, or "
-    "any bit of the outputs, may change where a test image opens a gate that no training image "
-    "has opened."
+    "and errors with 95% intervals; of all else from the whole network to the compressed one. "
+    "Times are the probing machine's, both networks by turns on one batch. A prediction, or any "
+    "bit of the outputs, may change where a test image opens a gate that no training image has "
+    "opened."
 )
 ABOUT_ABLATIONS = "Differences, paired by seed, with their 95% intervals."
 ABOUT_LESIONS = (
