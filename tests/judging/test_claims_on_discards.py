@@ -202,6 +202,26 @@ def test_a_twin_has_the_same_recipe_or_one_of_other_rates(study, judged):
     assert twin(study, named(study.specs["e-4-2"], "x", recipe=other)) is None
 
 
+def test_a_twin_without_side_supervision_is_taken_where_there_is_no_other(study, judged):
+    for net in ("r-2", "r-4", "r-6"):
+        del study.specs[net], study.results[net]
+    assert twin(study, study.specs["e-4-2"]).net == "b-4"
+    parts = judged("same-accuracy-fewer-layers", study).parts
+    assert parts[0].name == "e-4-2:<br>no worse than b-4 by 0.5, no side loss"
+
+
+def test_of_twins_at_other_rates_the_one_of_as_many_epochs_is_taken(study):
+    recipe = study.specs["r-4"].settings.recipe
+    for net, epochs in (("short", 5), ("long", 1000)):
+        own = dataclasses.replace(recipe, epochs=epochs)
+        add(study, named(study.specs["r-4"], net, recipe=own))
+    del study.specs["r-4"]
+    adaptive = dataclasses.replace(
+        recipe, epochs=1000, schedule=Adaptive("adaptive", (82, 123), (41, 61), 0.1)
+    )
+    assert twin(study, named(study.specs["e-4-2"], "x", recipe=adaptive)).net == "long"
+
+
 def test_the_compressed_depth_from_scratch_is_shown_and_decides_nothing(study, judged):
     """Of 26 layers 13 are left, and 14 has the residual network that is nearest."""
     _no_worse(study, MARGINS["holds"])

@@ -50,8 +50,8 @@ LIKE_DECAY = 0.1
 """Share by which the fall of weights may differ from that by decay alone."""
 LATE = 0.25
 """The last part of a training, in which as large a part of the rise is no levelling off."""
-FEW_LAYERS, MANY_LAYERS = 100, 300
-"""Between which the paper sees the error fall, and not strictly."""
+FEW_LAYERS, MANY_LAYERS = 98, 302
+"""Between which the paper sees the error fall, and not strictly: 6n + 2 nearest to 100 and 300."""
 WORSE = "of 254 layers above that of 200"
 OVERALL = "of the shallowest above that of the deepest"
 
@@ -162,11 +162,9 @@ def _no_worse(study: StudyResults, points: float, admits: Callable[[Result], boo
         if other is None:
             return []
         base = result_of(study, other.net)
-        alike = other.settings.recipe == result.spec.settings.recipe
         allowed = [None if e is None else e + points for e in base.score()]
         unit = result.measure.points
-        rates = "" if alike else ", at other rates"
-        name = _named(result, f"no worse than {other.net} by {points:g}{rates}")
+        name = _named(result, f"no worse than {other.net} by {points:g}{_otherwise(result, other)}")
         discards = _named(result, f"share of blocks discarded, above {MANY:g}")
         return [
             paired(name, allowed, result.score(), unit),
@@ -182,23 +180,35 @@ def _no_worse(study: StudyResults, points: float, admits: Callable[[Result], boo
     return Found(found.parts, results, (*own, *found.beside))
 
 
+def _otherwise(result: Result, other: Spec) -> str:
+    """What else a twin has than the network that it is set beside."""
+    side = "" if side_of(other) == side_of(result.spec) else ", no side loss"
+    same = other.settings.recipe == result.spec.settings.recipe
+    return side if same else f"{side}, at other rates"
+
+
 def twin(study: StudyResults, spec: Spec) -> Spec | None:
     """The residual network of the same body and data, by the same recipe.
 
-    Failing that, by one that differs in epochs and rates alone: the paper's own epsilon networks
-    train for longer, at rates that no other network can have.
+    Failing that, one without side supervision, or by a recipe that differs in epochs, or in rates
+    too: the paper's own epsilon networks train for longer, at rates that no other network can have.
     """
+
+    def unlike(other: Spec) -> tuple[bool, ...]:
+        ours, theirs = spec.settings, other.settings
+        epochs = getattr(ours.recipe, "epochs", 0), getattr(theirs.recipe, "epochs", 0)
+        return ours.body != theirs.body, ours.recipe != theirs.recipe, epochs[0] != epochs[1]
+
     same = [
         other
         for other in study.specs.values()
         if family(other) == "residual"
         and other.dataset == spec.dataset
-        and other.settings.body == spec.settings.body
+        and layers_of(other) == layers_of(spec)
+        and but_depth(other) in (but_depth(spec), (but_depth(spec)[0], 0.0))
+        and but_rates(other) == but_rates(spec)
     ]
-    recipe = spec.settings.recipe
-    exact = [other for other in same if other.settings.recipe == recipe]
-    loose = [other for other in same if but_rates(other) == but_rates(spec)]
-    return next(iter((*exact, *loose)), None)
+    return min(same, key=unlike, default=None)
 
 
 def but_rates(spec: Spec) -> Any:
