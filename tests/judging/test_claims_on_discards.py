@@ -10,7 +10,7 @@ import torch
 from skipgate.judging import claims
 from skipgate.judging.claims.collapse import against_decay, left_by_decay
 from skipgate.judging.claims.discards import TESTS, deciding, sweeps, twin
-from skipgate.settings import Adaptive, ConstantRate, Decay, Imagenet, Sgd
+from skipgate.settings import Adaptive, ConstantRate, Decay, Imagenet, Mlp, Sgd
 from tests.judging.test_claims_on_convolutions import MARGINS
 from tests.made_up import EPOCHS, LEARNT, add, discards, last, named, sweep
 from tests.toys import ROOT
@@ -122,6 +122,7 @@ def test_a_claim_waits_for_its_nets(study, judged, claim):
     study.results.clear()
     assert str(judged(claim, study)).startswith("waits for `")
     assert claims.concerns(claim, study)
+    assert not claims.concerns("marginal-loss-imagenet", study), "no net is of that kind"
 
 
 @pytest.mark.parametrize("claim", sorted(CLAIMS))
@@ -260,6 +261,29 @@ def test_without_side_supervision_stages_are_compared_and_the_row_says_so(judged
     outcome = judged("discards-late-layers", bare)
     assert outcome.answer == "holds"
     assert all("no side supervision" in part.name for part in outcome.parts)
+
+
+def test_multilayer_networks_are_halved_and_have_shallower_ones_too(judged):
+    """20 layers in ten blocks, beside the stem and the head."""
+    study = sweep()
+    like = study.specs["e-4-2"]
+    one = study.specs["r-4"].settings.T
+    for net in list(study.specs):
+        del study.specs[net], study.results[net]
+    add(study, named(like, "dense", body=Mlp("mlp", depth=20, width=6)))
+    for depth in (4, 10, 20):
+        body = Mlp("mlp", depth=depth, width=6)
+        add(study, named(like, f"residual-{depth}", body=body, T=one))
+    for answer, m in MARGINS.items():
+        part = study.results["dense"].parts["identity"]
+        part["strict"] = [list(0.5 + (block > 4) * m / 10) for block in range(10)]
+        assert judged("discards-late-layers", study).answer == answer
+    (own,) = (
+        part.name
+        for part in judged("same-accuracy-fewer-layers", study).beside
+        if "our own" in part.name
+    )
+    assert own == "dense, 11 layers left:<br>below residual-10, 12 from scratch; our own question"
 
 
 def test_older_results_without_a_record_of_blocks_say_nothing(study, judged):

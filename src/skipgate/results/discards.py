@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from skipgate.results import turns
 from skipgate.results.store import Result
-from skipgate.settings import Imagenet, Resnet
+from skipgate.settings import Imagenet, Mlp, Resnet
 from skipgate.specs import Spec
 
 Numbers = npt.NDArray[np.float64]
@@ -31,6 +31,8 @@ def side_of(spec: Spec) -> float:
 def layers_of(spec: Spec) -> int:
     """Layers as papers count them: those of the blocks, the first and the last."""
     body = spec.settings.body
+    if isinstance(body, Mlp):
+        return body.depth + 2
     each = 3 if isinstance(body, Imagenet) and body.bottleneck else 2
     return each * body.count + 2
 

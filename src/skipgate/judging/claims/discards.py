@@ -38,10 +38,11 @@ from skipgate.results.discards import (
     saved,
     share,
     side_of,
+    strict,
 )
 from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults
-from skipgate.settings import Body, ConstantRate, GateChoice, Imagenet, Measure, Recipe, Resnet
+from skipgate.settings import Body, ConstantRate, GateChoice, Imagenet, Measure, Mlp, Recipe, Resnet
 from skipgate.specs import Settings, Spec, digest_of
 
 NO_WORSE = 0.5
@@ -79,14 +80,23 @@ def _but_epsilon(settings: Settings) -> Settings:
     return replace(settings, T=GateChoice("epsilon", rest))
 
 
-def deciding(study: StudyResults) -> list[Result]:
-    """One net of each sweep.
+Admits = Callable[[Spec], bool]
+
+
+def _everything(_: Spec) -> bool:
+    return True
+
+
+def deciding(study: StudyResults, admits: Admits = _everything) -> list[Result]:
+    """One net of each sweep of such nets.
 
     Sweeps of nothing but variations decide nothing, nor do gates that look at samples where others
     look at batches, as the authors' do.
     """
     main = [
-        group for group in sweeps(study) if any(spec.net not in study.changes for spec in group)
+        group
+        for group in sweeps(study)
+        if admits(group[0]) and any(spec.net not in study.changes for spec in group)
     ]
     by_batch = [group for group in main if group[0].settings.T.settings["over"] == "batch"]
     return [_decides([result_of(study, spec.net) for spec in g]) for g in by_batch or main]
@@ -102,15 +112,13 @@ def _mean(values: Sequence[float | None]) -> float:
 
 
 def _of_deciding(
-    study: StudyResults,
-    parts: Callable[[Result], list[Part]],
-    admits: Callable[[Result], bool] = lambda _: True,
+    study: StudyResults, parts: Callable[[Result], list[Part]], admits: Admits = _everything
 ) -> Found | None:
-    """What the nets that decide say; beside them, the others of their sweeps."""
-    chosen = [result for result in deciding(study) if admits(result)]
+    """What the nets that decide say; beside them, the others."""
+    chosen = deciding(study, admits)
     names = {result.spec.net for result in chosen}
-    every = [result_of(study, spec.net) for group in sweeps(study) for spec in group]
-    others = [one for one in every if one.spec.net not in names and admits(one)]
+    every = [spec for group in sweeps(study) if admits(group[0]) for spec in group]
+    others = [result_of(study, spec.net) for spec in every if spec.net not in names]
     made = {result.spec.net: parts(result) for result in chosen}
     said = [part for each in made.values() for part in each]
     known = [result for result in chosen if made[result.spec.net]]
@@ -144,7 +152,7 @@ def lossless_removal(study: StudyResults) -> Found | None:
 
 def same_accuracy(study: StudyResults) -> Found | None:
     """The error beside that of a residual network of the very same body, and what is discarded."""
-    return _no_worse(study, NO_WORSE, lambda r: not _is_large(r))
+    return _no_worse(study, NO_WORSE, lambda spec: not _is_large(spec))
 
 
 def marginal_loss(study: StudyResults) -> Found | None:
@@ -152,11 +160,11 @@ def marginal_loss(study: StudyResults) -> Found | None:
     return _no_worse(study, MILD, _is_large)
 
 
-def _is_large(result: Result) -> bool:
-    return isinstance(result.spec.settings.body, Imagenet)
+def _is_large(spec: Spec) -> bool:
+    return isinstance(spec.settings.body, Imagenet)
 
 
-def _no_worse(study: StudyResults, points: float, admits: Callable[[Result], bool]) -> Found | None:
+def _no_worse(study: StudyResults, points: float, admits: Admits) -> Found | None:
     def parts(result: Result) -> list[Part]:
         other = twin(study, result.spec)
         if other is None:
@@ -223,9 +231,6 @@ def but_rates(spec: Spec) -> Any:
 
 def _from_scratch(study: StudyResults, result: Result) -> list[Part]:
     """The compressed network against a residual one of its own depth: not the paper's question."""
-    body = result.spec.settings.body
-    if not isinstance(body, Imagenet | Resnet):
-        return []
     left = float(np.nanmean(pair(result, "layers")[COMPRESSED]))
     shallow = [
         spec
@@ -256,7 +261,7 @@ def but_depth(spec: Spec) -> tuple[Body, float]:
         return replace(body, blocks=1, side=0.0), body.side
     if isinstance(body, Imagenet):
         return replace(body, blocks=(1,) * len(body.blocks), side=0.0), body.side
-    return body, 0.0
+    return (replace(body, depth=body.layers) if isinstance(body, Mlp) else body), 0.0
 
 
 def larger_epsilon(study: StudyResults) -> Found | None:
@@ -283,18 +288,23 @@ def _rises(sweep: Sequence[Result]) -> tuple[float, ...]:
 
 
 def late_layers(study: StudyResults) -> Found | None:
-    """The discarded share of the last stage against the first's, with side supervision if any."""
+    """The discarded share of the last stage against the first's, with side supervision if any.
+
+    Of networks in one stage, that of the second half against that of the first.
+    """
 
     def parts(result: Result) -> list[Part]:
         stages = by_stage(result)
+        words = "last stage's share above the first's"
         if len(stages) < 2:
-            return []
+            stages = np.array([half.mean(0) for half in np.array_split(strict(result), 2)])
+            words = "second half's share above the first's"
         last, first = (_where_discarded(result, stages[i].tolist()) for i in (-1, 0))
         how = "" if side_of(result.spec) else ", no side supervision"
-        return [paired(_named(result, f"last stage's share above the first's{how}"), last, first)]
+        return [paired(_named(result, f"{words}{how}"), last, first)]
 
     supervised = any(side_of(spec) for group in sweeps(study) for spec in group)
-    return _of_deciding(study, parts, lambda r: bool(side_of(r.spec)) == supervised)
+    return _of_deciding(study, parts, lambda spec: bool(side_of(spec)) == supervised)
 
 
 def weights_fall_towards_output(study: StudyResults) -> Found | None:
@@ -304,9 +314,10 @@ def weights_fall_towards_output(study: StudyResults) -> Found | None:
     """
 
     def parts(result: Result) -> list[Part]:
-        return [Part(_named(result, "fall over all blocks"), _falls(result, within=False))]
+        name = _named(result, "fall over all blocks")
+        return [Part(name, _falls(result, within=False))] if has_record(result) else []
 
-    found = _of_deciding(study, parts, lambda r: bool(side_of(r.spec)) and has_record(r))
+    found = _of_deciding(study, parts, lambda spec: bool(side_of(spec)))
     if found is None:
         return None
     within = tuple(
@@ -331,6 +342,8 @@ def discard_saturates(study: StudyResults) -> Found | None:
     """How many blocks the first epoch, the last and those of the last quarter discard."""
 
     def parts(result: Result) -> list[Part]:
+        if not has_record(result):
+            return []
         counts = np.array(result.curve("discarded"), dtype=float) / blocks_of(result.spec)
         counts = counts[np.isfinite(counts).all(1)]
         late = counts.shape[1] - 1 - round(LATE * (counts.shape[1] - 1))
@@ -341,7 +354,7 @@ def discard_saturates(study: StudyResults) -> Found | None:
             Part(_named(result, f"{LATE:g} of it above that of the last {LATE:g}"), tuple(levels)),
         ]
 
-    return _of_deciding(study, parts, has_record)
+    return _of_deciding(study, parts)
 
 
 def weight_collapse(study: StudyResults) -> Found | None:
@@ -351,9 +364,9 @@ def weight_collapse(study: StudyResults) -> Found | None:
         ratios = [np.array(against_decay(result, seed)) for seed in range(result.spec.seeds)]
         off = [float(np.abs(each - 1).mean()) if len(each) else None for each in ratios]
         name = _named(result, f"fall unlike that by decay alone, below {LIKE_DECAY:.0%}")
-        return [below(name, off, LIKE_DECAY)]
+        return [below(name, off, LIKE_DECAY)] if has_record(result) else []
 
-    found = _of_deciding(study, parts, has_record)
+    found = _of_deciding(study, parts)
     if found is None:
         return None
     gone = tuple(_collapsed_share(result) for result in found.results)
@@ -378,7 +391,7 @@ def memory_falls(study: StudyResults) -> Found | None:
     depths: dict[str, int] = {}
     for group in sweeps(study):
         depths[group[0].dataset] = max(layers_of(group[0]), depths.get(group[0].dataset, 0))
-    return _of_deciding(study, parts, lambda r: layers_of(r.spec) == depths[r.spec.dataset])
+    return _of_deciding(study, parts, lambda spec: layers_of(spec) == depths[spec.dataset])
 
 
 def side_helps(study: StudyResults) -> Found | None:
@@ -471,8 +484,8 @@ TESTS = {
         larger_epsilon,
     ),
     "discards-late-layers": Test(
-        "A larger share of the last stage's blocks is discarded than of the first's, in the seeds "
-        f"that discard any; {DECIDES}.",
+        "A larger share of the last stage's blocks is discarded than of the first's, or of the "
+        f"second half's where there is one stage, in the seeds that discard any; {DECIDES}.",
         late_layers,
     ),
     "weights-fall-towards-output": Test(
