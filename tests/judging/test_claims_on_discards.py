@@ -192,7 +192,10 @@ def test_a_twin_has_the_same_recipe_or_one_of_other_rates(study, judged):
     assert twin(study, study.specs["e-4-2"]).net == "r-4"
     recipe = study.specs["e-4-2"].settings.recipe
     adaptive = dataclasses.replace(
-        recipe, epochs=1000, schedule=Adaptive("adaptive", (82, 123), (41, 61), 0.1)
+        recipe,
+        epochs=1000,
+        schedule=Adaptive("adaptive", (82, 123), (41, 61), 0.1),
+        decay=dataclasses.replace(recipe.decay, fall=0.2, every=480000),
     )
     study.specs["e-4-2"] = named(study.specs["e-4-2"], "e-4-2", recipe=adaptive)
     assert twin(study, study.specs["e-4-2"]).net == "r-4"

@@ -220,13 +220,14 @@ def twin(study: StudyResults, spec: Spec) -> Spec | None:
 
 
 def but_rates(spec: Spec) -> Any:
-    """The recipe without what the adaptive policy changes, epochs and rates."""
+    """The recipe without what changes over time: epochs, rates, and how the decay falls."""
     recipe = spec.settings.recipe
     if not isinstance(recipe, Recipe):
         return recipe
     # How blocks are kept in memory decides no number.
-    steady = ConstantRate("constant")
-    return replace(recipe, epochs=1, schedule=steady, checkpointed=False, compiled=False)
+    told = replace(recipe, checkpointed=False, compiled=False)
+    decay = replace(recipe.decay, fall=1.0, every=0)
+    return replace(told, epochs=1, schedule=ConstantRate("constant"), decay=decay)
 
 
 def _from_scratch(study: StudyResults, result: Result) -> list[Part]:
