@@ -1,13 +1,11 @@
 """Claims are decided by paired seeds, at the promised rates, and not before all their nets are there."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 from skipgate import params
 from skipgate.judging import claims, papers
-from skipgate.judging.claims import computed
+from skipgate.judging.claims import computed, discards
 from skipgate.judging.evidence import Outcome, Part, above, decide, paired
 from skipgate.results import store
 from tests.toys import ROOT
@@ -247,9 +245,7 @@ MADE = {
 ELSEWHERE = {
     "shallow-paths-gradient",
     "looks-linear-by-depth",
-    "lossless-removal",
-    "stochastic-depth",
-    "same-accuracy-fewer-layers",
+    *discards.TESTS,
     "gated-beats-original-cifar",
     "k-decay-hurts",
     "k-decay-enforces-identity",
@@ -263,7 +259,7 @@ ELSEWHERE = {
     "without-norm-overfits",
     "highway-fits-better-without-norm",
 }
-"""Claims with tests of their own below, or in `test_claims_on_convolutions.py`."""
+"""Claims with tests of their own below, or in `test_claims_on_convolutions.py` and `..._discards.py`."""
 
 
 @pytest.mark.parametrize("claim", MADE)
@@ -344,37 +340,11 @@ def test_a_looks_linear_start_is_set_beside_the_ordinary_one(monkeypatch, judged
     assert judged("looks-linear-by-depth", study).answer == answer
 
 
-@pytest.mark.parametrize("claim", ["lossless-removal", "stochastic-depth"])
-def test_what_could_not_be_otherwise_is_no_finding(study, judged, claim):
+def test_what_could_not_be_otherwise_is_no_finding(study, judged):
     """If it is otherwise all the same, it fails."""
-    assert judged(claim, study).answer == "by construction"
+    assert judged("stochastic-depth", study).answer == "by construction"
     study.results["conv-stochastic"].parts["gates"]["T"][3] = [-0.2, -0.1, -0.2, -0.3, -0.2]
-    gates = study.results["conv-epsilon"].parts["gates"]["T"]
-    gates[0] = [0.0] * 5
-    lesion = study.results["conv-epsilon"].parts["lesion"]
-    lesion["without"][0] = [whole + 3 for whole in lesion["whole"]]
-    assert judged(claim, study).answer == "fails"
-
-
-@pytest.mark.parametrize(
-    ("closed", "error", "answer"),
-    [(4, 2.0, "holds"), (1, 2.0, "fails"), (4, 4.0, "fails")],
-)
-def test_accuracy_is_compared_between_networks_of_the_same_shortcuts(
-    study, judged, closed, error, answer
-):
-    """Nine blocks, of which a fifth is many; digits has no residual network of that body yet."""
-    assert judged("same-accuracy-fewer-layers", study).answer == "not run"
-    assert not claims.concerns("same-accuracy-fewer-layers", study)
-    body = study.specs["conv-epsilon"].settings.body
-    spec = study.specs["conv-residual"]
-    settings = dataclasses.replace(spec.settings, body=body)
-    study.specs["conv-residual"] = dataclasses.replace(spec, settings=settings)
-    scores(study, "conv-residual", [2.0] * 5)
-    scores(study, "conv-epsilon", [error + s for s in (0.0, 0.1, -0.1, 0.05, 0.02)])
-    rows = range(len(study.results["conv-epsilon"].parts["gates"]["T"]))
-    study.results["conv-epsilon"].parts["gates"]["T"] = [[float(i >= closed)] * 5 for i in rows]
-    assert judged("same-accuracy-fewer-layers", study).answer == answer
+    assert judged("stochastic-depth", study).answer == "fails"
 
 
 @pytest.mark.parametrize(("factor", "answer"), [(0.1, "holds"), (10.0, "fails")])

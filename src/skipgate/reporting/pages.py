@@ -11,6 +11,7 @@ from skipgate.reporting import (
     choice_figure,
     choices,
     costs,
+    discard_tables,
     figures,
     paper_figures,
     probe_tables,
@@ -36,6 +37,16 @@ ABOUT_GIVEN = (
 ABOUT_GATES_OPEN = (
     "T averaged over examples, units and blocks (of a gated network max(0, k)), and how many "
     "blocks are shut for every test example, mean over seeds."
+)
+ABOUT_DISCARDS = (
+    "A block is a strict identity if its gate stays shut over a whole pass of the training set, in "
+    "evaluation mode; it has collapsed if, besides, its largest weight fell below 1% of what it "
+    "was when the gate shut in training. The compressed network has no strict identities, and no "
+    "gates where they never shut ([how](../docs/compression.md)). Means over seeds, of blocks "
+    "and errors with 95% intervals; of all else from the whole network to the compressed one. "
+    "Times are the probing machine's, both networks by turns on one batch. A prediction, or any "
+    "bit of the outputs, may change where a test image opens a gate that no training image has "
+    "opened."
 )
 ABOUT_ABLATIONS = "Differences, paired by seed, with their 95% intervals."
 ABOUT_LESIONS = (
@@ -83,6 +94,7 @@ def study_page(params: Params, study: StudyResults, judgement: Judgement) -> str
         _nets(study),
         _titled("Not run", costs.section(params, study)),
         _titled("Gates", tables.gates(study), ABOUT_GATES_OPEN),
+        _titled("Discarded blocks", discard_tables.section(study), ABOUT_DISCARDS),
         _titled("Choices changed one at a time", tables.ablations(study.main), ABOUT_ABLATIONS),
         *_probes(params, study),
         _titled("Figures", _pictures(study, figures.captions(study) if study.results else {})),

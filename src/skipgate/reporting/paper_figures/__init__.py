@@ -8,7 +8,7 @@ from pathlib import Path
 
 from skipgate.judging.judgement import Judgement
 from skipgate.reporting.canvas import save
-from skipgate.reporting.paper_figures.epsilon import Discarded
+from skipgate.reporting.paper_figures import epsilon, epsilon_depths
 from skipgate.reporting.paper_figures.figure import PaperFigure
 from skipgate.reporting.paper_figures.gresnet import Removal, Tables
 from skipgate.reporting.paper_figures.gresnet_cifar import Curves, Gates
@@ -29,7 +29,14 @@ FIGURES: tuple[type[PaperFigure], ...] = (
     Lesions,
     Shuffles,
     UnrolledLosses,
-    Discarded,
+    epsilon.Picture,
+    epsilon_depths.Depths,
+    epsilon.Weights,
+    epsilon_depths.Errors,
+    epsilon_depths.Memory,
+    epsilon_depths.Sweep,
+    epsilon.ByEpoch,
+    epsilon.Discarded,
     Depths,
     Starts,
 )
