@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from skipgate import paths
 from skipgate.data.examples import Examples
-from skipgate.evaluation import evaluate, evaluating
+from skipgate.evaluation import ROUNDS, evaluate, evaluating, now
 from skipgate.files import Problem
 from skipgate.nets import plain
 from skipgate.nets.activation import Activation
@@ -20,8 +20,6 @@ from skipgate.nets.gates.constant import Constant
 from skipgate.nets.gates.epsilon import Epsilon
 from skipgate.nets.layers import Conv, Linear
 from skipgate.nets.network import Network, parameter_count
-from skipgate.probes.speed import ROUNDS, now
-from skipgate.settings import Recipe
 from skipgate.specs import Spec
 from skipgate.tasks import task_of
 from skipgate.tasks.task import Task
@@ -249,10 +247,10 @@ def trained(spec: Spec, weights: Mapping[int, bytes], seed: int) -> Trained:
     recipe = settings.recipe
     task = task_of(settings.data)
     split = task.load(paths.data_folder(spec.dataset), recipe, prepare(recipe))
-    used = split.used_by(recipe) if isinstance(recipe, Recipe) else split
     network = network_of(spec, weights, [seed])
     name = f"{spec.net}, seed {seed}"
-    return Trained(name, network, task, used.train, split.test, recipe.evaluation_batch)
+    train = split.used_by(recipe).train
+    return Trained(name, network, task, train, split.test, recipe.evaluation_batch)
 
 
 def compress(subject: Trained, wanted: Collection[int] | None, *, force: bool) -> Network:

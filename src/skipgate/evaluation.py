@@ -1,5 +1,6 @@
 """Loss and measure of a stack of replicas on examples."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +11,16 @@ from skipgate.data.examples import Examples
 from skipgate.group import ALONE, Group
 from skipgate.nets.network import Network
 from skipgate.tasks.task import Tally, Task
+
+ROUNDS = 5
+"""How often a time is taken; the best counts."""
+
+
+def now(device: torch.device) -> float:
+    """The clock, once a GPU has done what it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter()
 
 
 @contextmanager

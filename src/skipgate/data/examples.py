@@ -10,7 +10,7 @@ from torch import Tensor
 
 from skipgate.files import Problem
 from skipgate.group import EVERYTHING, Share
-from skipgate.settings import Recipe
+from skipgate.settings import Handling, Recipe
 
 Batch = tuple[Tensor, Tensor]
 """Inputs and targets."""
@@ -59,8 +59,10 @@ class Split:
     validation: Examples | None = None
     """What is held out of training, to choose by."""
 
-    def used_by(self, recipe: Recipe) -> "Split":
-        """The examples that a recipe trains on and holds out."""
+    def used_by(self, recipe: Handling) -> "Split":
+        """The examples that a recipe trains on and holds out; all, where it does not train."""
+        if not isinstance(recipe, Recipe):
+            return self
         train = self.train.first(recipe.images)
         if not recipe.validation:
             return Split(train, self.test)

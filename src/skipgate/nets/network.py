@@ -1,5 +1,6 @@
 """A network: a stem, one flat list of blocks, heads."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -130,3 +131,14 @@ class Network(nn.Module):
 def parameter_count(network: Network) -> int:
     """Trainable numbers of one replica."""
     return sum(p.numel() for p in network.parameters()) // network.replicas
+
+
+@torch.no_grad()
+def alone(network: Network, replica: int) -> Network:
+    """A copy of one replica, as a network of its own."""
+    made = copy.deepcopy(network)
+    # In place: blocks may share their weights.
+    for tensor in {id(t): t for t in (*made.parameters(), *made.buffers())}.values():
+        tensor.data = tensor.data[replica : replica + 1].clone()
+    made.replicas = 1
+    return made

@@ -21,9 +21,9 @@ PROBES: dict[str, Probe] = {
 }
 """Each result is plain: numbers as [..., seed], keyed by what they are."""
 
-BESIDE = ("seconds", "k", "strips")
+BESIDE = ("seconds", "k", "strips", "file")
 """What is recorded and not hashed.
 
 Times are never the same twice; older results, which lack the k of scalar gates, stand without; and
-pictures are packed by a library.
+pictures and weights are packed by a library.
 """

@@ -163,7 +163,8 @@ class Probing:
     def _examples(self) -> Split:
         settings = self.spec.settings
         folder = paths.data_folder(self.spec.dataset)
-        return task_of(settings.data).load(folder, settings.recipe, prepare(settings.recipe))
+        recipe = settings.recipe
+        return task_of(settings.data).load(folder, recipe, prepare(recipe)).used_by(recipe)
 
     def _key(self, kind: str, seeds: Sequence[int]) -> str:
         """By code, settings and weights; without weights at hand, by the seeds."""

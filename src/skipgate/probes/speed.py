@@ -1,6 +1,5 @@
 """Faster predictions: time and size of a network that has lost blocks (gresnet section 4.1)."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from skipgate.evaluation import evaluating
+from skipgate.evaluation import ROUNDS, evaluating, now
 from skipgate.probes.adopt import Head
 from skipgate.probes.gates import gate_means
 from skipgate.probes.prune import response_norms
@@ -16,7 +15,6 @@ from skipgate.probes.subject import Subject
 from skipgate.probes.walk import in_order, outputs
 from skipgate.settings import Probes
 
-ROUNDS = 5
 SHARES = (0, 0.25, 0.5, 0.75)
 
 
@@ -74,13 +72,6 @@ def _seconds(subject: Subject, order: list[int], x: Tensor) -> float:
     for _ in outputs(subject.network, [in_order(subject.network, order)], x):
         pass
     return now(x.device) - start
-
-
-def now(device: torch.device) -> float:
-    """The clock, once a GPU has done what it was given."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    return time.perf_counter()
 
 
 def _sizes(subject: Subject, order: list[int]) -> tuple[int, int]:

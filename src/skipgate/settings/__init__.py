@@ -13,6 +13,7 @@ from skipgate.settings.measures import MEAN_GATE, Measure
 from skipgate.settings.probing import (
     LAYOUTS,
     Estimating,
+    Identities,
     Layout,
     Patches,
     PathSampling,
@@ -66,6 +67,7 @@ __all__ = [
     "Gpu",
     "Handling",
     "History",
+    "Identities",
     "Imagenet",
     "Init",
     "Jitter",

@@ -3,9 +3,10 @@
 Each probe has its own part, so that a change of one does not repeat the others.
 """
 
+import math
 from dataclasses import dataclass, field
 
-from skipgate.reader import later, nearest, positive
+from skipgate.reader import between, later, nearest, positive
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ LAYOUTS: dict[str, Layout] = {
     "speed": Layout(together=True),
     "response": Layout(shared=("stage",)),
     "patches": Layout(shared=("stage", "units", "blocks", "activations", "strips")),
+    "identity": Layout(shared=("stage", "training", "images", "alone")),
 }
 """Every probe, in the order in which they run; each is the file of that name in `probes`."""
 USUAL = ("gates", "lesion", "prune", "shuffle", "estimation", "paths", "speed")
@@ -96,6 +98,20 @@ PATCHES = Patches()
 
 
 @dataclass(frozen=True)
+class Identities:
+    """Blocks that are strict identities, and the network without them."""
+
+    alone: int = 1000
+    """Test examples, from the first, that are also predicted one at a time; 0 means all."""
+
+    def __post_init__(self) -> None:
+        between(0, math.inf, alone=self.alone)
+
+
+IDENTITIES = Identities()
+
+
+@dataclass(frozen=True)
 class PathSampling:
     """Paths through the blocks."""
 
@@ -129,6 +145,7 @@ class Probes:
     estimation: Estimating = field(default_factory=Estimating)
     paths: PathSampling = field(default_factory=PathSampling)
     patches: Patches = later(PATCHES)  # noqa: RUF009  a frozen one
+    identity: Identities = later(IDENTITIES)  # noqa: RUF009  a frozen one
     whole: tuple[str, ...] = later(())
     """Probes that take the whole test set, whatever `images` says."""
     resamples: int = later(0)
