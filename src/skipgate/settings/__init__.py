@@ -56,9 +56,9 @@ from skipgate.settings.tasks.classify import Classify
 from skipgate.settings.weights import Names, Weights
 
 __all__ = [
-    "LAYOUTS",
     "COMPRESSION",
     "DISCARDED",
+    "LAYOUTS",
     "MEAN_GATE",
     "PROBED",
     "SAVED",
