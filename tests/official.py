@@ -86,6 +86,15 @@ def make_cifar100(root: Path, monkeypatch, known: Made) -> Made:
     return replace(known[0], md5=hashes, train=100, test=100), known[1]
 
 
+def make_svhn(root: Path, monkeypatch, known: Made) -> Made:
+    """Each digit once in every part."""
+    parts = {"train": some(10, 10, 5), "extra": some(10, 10, 6), "test": some(10, 10, 7)}
+    files = {f"{part}_32x32.mat": archives.svhn_part(*made) for part, made in parts.items()}
+    put(root, monkeypatch, "svhn", files)
+    hashes = {name: archives.md5(content) for name, content in files.items()}
+    return replace(known[0], md5=hashes, train=20, test=10), known[1]
+
+
 def make_mnist(root: Path, monkeypatch, known: Made) -> Made:
     """8 images and 4."""
     arrays = (*some(8, 10, 3, (28, 28)), *some(4, 10, 4, (28, 28)))
@@ -103,6 +112,7 @@ def make_imagenet(root: Path, monkeypatch, known: Made) -> Made:
 MAKERS = {
     "cifar10": make_cifar10,
     "cifar100": make_cifar100,
+    "svhn": make_svhn,
     "mnist": make_mnist,
     "imagenet": make_imagenet,
 }

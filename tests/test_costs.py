@@ -88,6 +88,31 @@ def test_a_step_that_no_machine_has_memory_for_is_counted():
     assert cost.operations == cost_of(of_params("cifar-wide", batch=2), 50_000).operations
 
 
+DEEPEST = "cifar10-epsilon-752"
+GIGABYTE = 1e9
+
+
+def memory(n: int, *, checkpointed: bool) -> int:
+    """Of the deepest net with n blocks a stage instead of its own."""
+    settings = resolve(PARAMS, DEEPEST)
+    body = dataclasses.replace(settings.body, blocks=n)
+    recipe = dataclasses.replace(settings.recipe, checkpointed=checkpointed)
+    return cost_of(spec_of(dataclasses.replace(settings, body=body, recipe=recipe)), 50_000).memory
+
+
+def of_752(*, checkpointed: bool) -> float:
+    """Every block more takes as much, so that a few tell what all take; counting all is slow."""
+    few, more, most = (memory(n, checkpointed=checkpointed) for n in (4, 6, 8))
+    assert most - more == pytest.approx(more - few, rel=0.01)
+    return (most + (125 - 8) / 2 * (most - more)) / GIGABYTE
+
+
+def test_752_layers_fit_where_blocks_are_computed_again():
+    assert resolve(PARAMS, DEEPEST).recipe.checkpointed
+    assert of_752(checkpointed=True) < 10
+    assert of_752(checkpointed=False) > 40
+
+
 @pytest.mark.parametrize(
     ("operations", "launches", "hours"),
     [(1e9, 10, 2), (1e9, 1000, 2), (0, 500, 1), (0.4e9, 500, 1)],

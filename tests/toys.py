@@ -72,6 +72,19 @@ def toy_spec(seeds: int = 2) -> Spec:
     return Spec("x", "digits", "digits", toy_settings(), 1, "d", seeds)
 
 
+def unlike(known: params.Params) -> list[str]:
+    """All nets but those that another stands for: of the study `epsilon`, one for each recipe,
+    with the gate and without.
+
+    The others have more of the same blocks, other classes, another epsilon or a side head less.
+    """
+    found: dict[object, str] = {}
+    for name, net in known.nets.items():
+        stands_for = (net.recipe, net.T.gate) if net.study == "epsilon" else name
+        found.setdefault(stands_for, name)
+    return list(found.values())
+
+
 def least(settings: Probes, images: int, *, greedy: bool) -> Probes:
     """The same probes on a few images, one draw of each kind."""
     return dataclasses.replace(

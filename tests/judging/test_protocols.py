@@ -49,6 +49,19 @@ def test_no_setting_departs_from_what_it_follows(settings, loaded):
             "bodies.mnist-50.depth is 48, where gresnet has 50: mnist, d",
         ),
         (
+            "recipes",
+            "epsilon-svhn",
+            {"epochs": 149},
+            "recipes.epsilon-svhn.epochs is 149, where epsilon has 150: svhn, epochs of "
+            "epsilon-ResNet",
+        ),
+        (
+            "bodies",
+            "strict-500-side",
+            {"side": 0.2},
+            "bodies.strict-500-side.side is 0.2, where epsilon has 0.1: all, loss on the side",
+        ),
+        (
             "bodies",
             "mnist-100",
             {"order": "pre"},

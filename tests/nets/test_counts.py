@@ -109,6 +109,49 @@ def test_without_batch_normalisation_every_map_has_a_bias_and_nothing_else_shift
     assert parameter_count(network) == expected
 
 
+PER_N = sum(2 * 9 * width**2 + 2 * 2 * width for width in (16, 32, 64))
+"""Parameters of a block more in each stage: two 3x3 maps, each behind batch normalisation."""
+SIDE = 2 * 32 + 32 * 10 + 10
+"""Of the second head, in the middle of the second stage."""
+
+
+@pytest.mark.parametrize("n", [16, 18, 25, 33, 42, 50, 83, 125])
+def test_epsilon_resnets_of_any_depth_have_the_parameters_of_resnet_110_and_more_blocks(n):
+    body = Resnet("resnet", blocks=n, shortcut="pool")
+    wanted = 1_727_962 + (n - 18) * PER_N
+    assert count(body, CIFAR) == count(body, CIFAR, GateChoice("epsilon")) == wanted
+    assert count(dataclasses.replace(body, side=0.1), CIFAR) == wanted + SIDE
+
+
+def test_752_layers_have_twelve_million_parameters():
+    assert count(Resnet("resnet", blocks=125, shortcut="pool"), CIFAR) == 12_130_074
+
+
+def preactivated(blocks: tuple[int, ...]) -> int:
+    """Bottlenecks in pre-activation with 1x1 shortcuts and no biases, counted by hand."""
+    total = 7 * 7 * 3 * 64 + 2 * 64
+    width = 64
+    for stage, many in enumerate(blocks):
+        inner = 64 * 2**stage
+        for place in range(many):
+            total += inner * width + 9 * inner**2 + 4 * inner**2
+            # One before each map; the first block finds its input activated by the stem.
+            total += 2 * (2 * inner + (0 if stage == place == 0 else width))
+            total += width * 4 * inner if place == 0 else 0
+            width = 4 * inner
+    return total + 2 * width + width * 1000 + 1000
+
+
+@pytest.mark.parametrize(
+    ("blocks", "parameters"), [((3, 4, 23, 3), 44_541_480), ((3, 8, 36, 3), 60_185_128)]
+)
+def test_preactivated_bottlenecks(blocks, parameters):
+    body = Imagenet("imagenet", blocks, bottleneck=True, order="pre", shortcut="project")
+    assert count(body, IMAGENET) == preactivated(blocks) == parameters
+    side = 2 * 1024 + 1024 * 1000 + 1000
+    assert count(dataclasses.replace(body, side=0.1), IMAGENET) == parameters + side
+
+
 def test_convolutional_crelu_layers_have_twice_the_weights():
     """3x3 maps of 2 x 16, 2 x 32 and 2 x 64 channels with biases, two a stage."""
     widths = [(3 / 2, 16), (16, 16), (16, 16), (16, 32), (32, 32), (32, 64), (64, 64)]

@@ -15,7 +15,7 @@ from skipgate.settings import GateChoice, Resnet
 from skipgate.specs import Settings, resolve
 from skipgate.streams import streams
 from skipgate.training.loop import build_for
-from tests.toys import CONV, ONE, ROOT, toy_settings
+from tests.toys import CONV, ONE, ROOT, toy_settings, unlike
 
 REPLICAS = 2
 PARAMS = params.load(ROOT / "params.yaml")
@@ -39,7 +39,7 @@ def outputs(settings: Settings) -> list[torch.Tensor]:
     return [network.train(mode)(x) for mode in (True, False)]
 
 
-@pytest.mark.parametrize("name", PARAMS.nets)
+@pytest.mark.parametrize("name", unlike(PARAMS))
 def test_every_net_runs_on_a_gpu_without_waiting(name):
     settings = resolve(PARAMS, name)
     with FakeTensorMode():

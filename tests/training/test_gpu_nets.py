@@ -1,4 +1,7 @@
-"""Every net that needs a GPU, at its full size, on the CPU and a few images in the official form."""
+"""Nets that need a GPU, at their full size, on the CPU and a few images in the official form.
+
+Of many that are alike, one stands for the others: `tests.toys.unlike`.
+"""
 
 import math
 from dataclasses import replace
@@ -20,10 +23,10 @@ from skipgate.training import checkpoints, models
 from skipgate.training.device import prepare
 from skipgate.training.loop import State, begin, run_epoch
 from tests.official import MAKERS
-from tests.toys import ROOT, least
+from tests.toys import ROOT, least, unlike
 
 PARAMS = params.load(ROOT / "params.yaml")
-NETS = [net for net in PARAMS.nets if PARAMS.needs_gpu(net)]
+NETS = [net for net in unlike(PARAMS) if PARAMS.needs_gpu(net)]
 FEW = 2
 """Images of a batch, and of a test."""
 GENTLE = {"cifar-plain110": 1e-6, "imagenet-residual-50-no-norm": 1e-6}
@@ -100,11 +103,15 @@ def test_training_errors_are_recorded_wherever_a_paper_has_them():
 
 
 def one_of_every_body() -> list[str]:
-    """Bodies as params.yaml has them; what a variation changes of one, its twin is probed with."""
+    """Bodies as params.yaml has them; what a variation changes of one, its twin is probed with.
+
+    Nets of which little is asked are left out.
+    """
     found: dict[str, str] = {}
     for net in NETS:
-        if not PARAMS.nets[net].base:
-            found.setdefault(PARAMS.nets[net].body, net)
+        line = PARAMS.nets[net]
+        if not line.base and "lesion" in PARAMS.probes[line.probes].kinds:
+            found.setdefault(line.body, net)
     return list(found.values())
 
 

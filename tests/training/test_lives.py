@@ -1,6 +1,10 @@
 """Blocks that are discarded while a net trains, and what follows from it."""
 
 import dataclasses
+import os
+import signal
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -13,10 +17,12 @@ from skipgate.results.by_seed import join
 from skipgate.results.by_seed import split as by_seed
 from skipgate.settings import Adaptive, Decay, GateChoice, Mlp, Moment, Recipe, Resnet, Sgd
 from skipgate.specs import Spec
+from skipgate.streams import stream
+from skipgate.tasks import task_of
 from skipgate.training import checkpoints
 from skipgate.training.job import _result
 from skipgate.training.loop import begin, fit, run_epoch
-from tests.toys import CONV, MLP, ONE, toy_settings
+from tests.toys import CONV, MLP, ONE, ROOT, TOY, toy_settings
 
 CPU = torch.device("cpu")
 CIFAR = Adaptive("adaptive", (82, 123), (41, 61), 0.1, 0.0002, 300, 150)
@@ -218,3 +224,57 @@ def test_a_side_head_is_there_in_training_alone(body, split):
     assert network.eval().run(x).sides == ()
     with pytest.raises(ValueError, match="side needs a network of at least 2 blocks, found 1"):
         Mlp("mlp", depth=2, side=0.1)
+
+
+TRAINING = """
+import sys
+from pathlib import Path
+
+import torch
+
+from skipgate.training.loop import begin, fit
+from tests.training.test_lives import DYING, GATE, ONE, PRE, made_up, toy_settings
+
+settings = toy_settings(PRE, GATE, ONE, **DYING)
+state = begin(settings, [0], torch.device("cpu"), torch.float64)
+fit(state, made_up(), Path(sys.argv[1]), lambda history: print(len(state.lives.rate), flush=True))
+"""
+
+
+def made_up():
+    """The same examples in every process."""
+    return task_of(TOY).made_up(24, toy_settings().training, stream(0, "examples"))
+
+
+def train_apart(file, until=None):
+    """Train in a process of its own; kill -9 it once it has done so many epochs."""
+    command = [sys.executable, "-c", TRAINING, str(file)]
+    where = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    with subprocess.Popen(command, env=where, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if int(line) == until:
+                process.kill()
+                break
+    assert process.returncode == (0 if until is None else -signal.SIGKILL)
+
+
+def same_bytes(one, other):
+    """All that a checkpoint has but the seconds, which are the clock's."""
+    saved = [checkpoints.load(file, "") for file in (one, other)]
+    for each in saved:
+        del each["seconds"]
+    return checkpoints.to_bytes(saved[0]) == checkpoints.to_bytes(saved[1])
+
+
+def test_a_process_killed_between_two_discards_goes_on_to_the_same_bytes(tmp_path):
+    train_apart(tmp_path / "whole.pt")
+    lives = checkpoints.load(tmp_path / "whole.pt", "")["lives"]
+    counts = [0.0, *(row[0] for row in lives["discarded"])]
+    growths = [epoch for epoch in range(1, len(counts)) if counts[epoch] > counts[epoch - 1]]
+    assert len(growths) > 1, counts
+    train_apart(tmp_path / "killed.pt", until=growths[0])
+    killed = checkpoints.load(tmp_path / "killed.pt", "")
+    assert growths[0] <= killed["epoch"] < len(counts) - 1
+    train_apart(tmp_path / "killed.pt")
+    assert same_bytes(tmp_path / "whole.pt", tmp_path / "killed.pt")
+    assert len({row[0] for row in lives["rate"]}) > 1, "the rate has moved"

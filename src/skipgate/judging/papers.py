@@ -12,7 +12,7 @@ from skipgate import paths
 from skipgate.files import Problem, read_yaml
 from skipgate.params import Params
 from skipgate.reader import between, nearest, positive, read
-from skipgate.settings import MEAN_GATE
+from skipgate.settings import PROBED
 
 Kind = Literal["measured", "exact", "repeated", "structure", "quoted", "encoded"]
 """What the numbers of a table are.
@@ -65,7 +65,7 @@ class Table:
     needs: str = ""
     """The study that measured numbers without a net take."""
     metric: str = ""
-    """What of ours stands beside a measured number: `mean_gate`, or a metric of a training."""
+    """What of ours stands beside a measured number: a metric of a training, or of a probe."""
     statistic: Literal["single", "mean", "median", "best"] = "single"
     runs: int = 1
     """How many runs the statistic is taken over."""
@@ -235,7 +235,9 @@ def _check_net(params: Params, where: str, net: str, metric: str) -> None:
         raise Problem(f"{where} names the net '{net}'; {nearest(net, params.nets)}")
     line = params.nets[net]
     more = (f"test_{name}" for name in params.data[line.data].more)
-    known = (params.measure_of(line.study).key, MEAN_GATE.name, *more)
+    kinds = params.probes[line.probes].kinds
+    probed = (measure.name for measure, kind in PROBED.items() if kind in kinds)
+    known = (params.measure_of(line.study).key, *probed, *more)
     if metric not in known:
         raise Problem(f"{where}: '{net}' has no metric '{metric}'; {nearest(metric, known)}")
 

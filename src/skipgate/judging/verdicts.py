@@ -15,7 +15,7 @@ from skipgate.judging.papers import Cell, Table
 from skipgate.judging.statistics import Estimate, Spread, draw_moments, estimate, spreads
 from skipgate.params import Params
 from skipgate.results.store import Rule, StudyResults, Waiting
-from skipgate.settings import MEAN_GATE, Measure
+from skipgate.settings import PROBED, Measure
 
 Word = Literal["agrees", "inconclusive", "differs", "not comparable", "not run"]
 WORDS: tuple[Word, ...] = ("agrees", "inconclusive", "differs", "not comparable", "not run")
@@ -161,7 +161,8 @@ def judge(
             verdicts[_place(cell, net)] = Verdict(cell, net, ours, "not comparable", reason)
         else:
             tested.append((cell, net, ours))
-    measure = MEAN_GATE if table.metric == MEAN_GATE.name else study.measure
+    probed = {measure.name: measure for measure in PROBED}
+    measure = probed.get(table.metric, study.measure)
     for verdict in _tested(table, tested, measure):
         verdicts[_place(verdict.cell, verdict.net)] = verdict
     return [verdicts[_place(cell, net)] for cell, net in places]

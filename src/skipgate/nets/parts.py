@@ -85,7 +85,8 @@ def block_paths(
         return Paths(post, s, before or nn.Identity(), after)
     # Zagoruyko and Komodakis project the activated input.
     shared = isinstance(s, Conv | nn.Sequential)
-    before = Activation(replicas, affines[0].in_features, style.norm) if shared else nn.Identity()
+    parting = shared and not activated
+    before = Activation(replicas, affines[0].in_features, style.norm) if parting else nn.Identity()
     pre = Pre(affines, style.norm, dropout, activated=activated or shared)
     return Paths(pre, s, before, nn.Identity())
 

@@ -15,7 +15,7 @@ from skipgate.reporting import choices
 from skipgate.reporting.tables import over_images_text
 from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults, Waiting
-from skipgate.settings import MEAN_GATE
+from skipgate.settings import PROBED
 
 SAID = {
     "holds": ("holds", "hold"),
@@ -33,7 +33,8 @@ def conclusions(params: Params, study: StudyResults, judgement: Judgement) -> li
     if judgement.choices:
         found += choices.conclusions(judgement.choices, len(study.missing))
     for judged in judgement.tables:
-        found += _distances(judged) if judged.table.metric != MEAN_GATE.name else _levels(judged)
+        probed = judged.table.metric in {measure.name for measure in PROBED}
+        found += _levels(judged) if probed else _distances(judged)
     for sentence in (_given, _failed, _gain, _staged, _gates, _shut, _estimates, _pruned, _lesions):
         found.append(_said(sentence, study.main))
     return [text for text in (*found, told_answers(judgement)) if text]

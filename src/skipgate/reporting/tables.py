@@ -13,7 +13,7 @@ from skipgate.reader import flat, plain
 from skipgate.results.by_seed import RESAMPLED
 from skipgate.results.names import family, size
 from skipgate.results.store import Result, StudyResults
-from skipgate.settings import MEAN_GATE, Measure
+from skipgate.settings import PROBED, Measure
 from skipgate.specs import Spec, told
 
 WITHIN = "†"
@@ -128,7 +128,8 @@ def _closed(result: Result) -> str:
 def against_paper(judged: JudgedTable, study: StudyResults) -> str:
     """The paper's numbers beside ours, cell by cell, by the study's rule and at the best epoch."""
     unit = judged.table.unit
-    kind = "gates" if judged.table.metric == MEAN_GATE.name else "train"
+    probes = {measure.name: kind for measure, kind in PROBED.items()}
+    kind = probes.get(judged.table.metric, "train")
     rows: list[dict[str, object]] = []
     for verdict, best in zip(judged.verdicts, judged.at_best, strict=True):
         result = study.having(kind).get(verdict.net)

@@ -1,5 +1,6 @@
 """Results on disk, which are the truth; everything else is a view of them."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
@@ -10,7 +11,7 @@ from skipgate.params import Params
 from skipgate.reader import nearest
 from skipgate.results import costs
 from skipgate.results.by_seed import is_together, only, runs_of
-from skipgate.settings import Measure
+from skipgate.settings import PROBED, Measure
 
 Rule = Literal["last", "best", "validation"]
 """Which epoch a number is read at; the papers name none.
@@ -117,14 +118,35 @@ class Result:
     def metric(self, name: str, rule: Rule = "last") -> list[float | None]:
         """One number per seed.
 
-        A training metric at an epoch, or `mean_gate`, the mean of T over blocks at the last one.
+        A training metric at an epoch, or what a probe gives at the last one.
         """
-        if name == "mean_gate":
-            blocks = self.part("gates")["T"]
-            columns = zip(*blocks, strict=True)
-            return [None if None in column else sum(column) / len(blocks) for column in columns]
+        for measure, probe in PROBED.items():
+            if measure.name == name:
+                return PROBED_VALUES[name](self.part(probe))
         readings = {"last": self.last, "best": self.best, "validation": self.chosen}
         return readings[rule](name)
+
+
+def _by_seed(rows: Columns, of: Callable[[Sequence[float]], float]) -> list[float | None]:
+    """What the rows come to in each seed; null where a seed lacks one of them."""
+    columns = zip(*rows, strict=True)
+    return [
+        None if None in column else of([value for value in column if value is not None])
+        for column in columns
+    ]
+
+
+PROBED_VALUES: dict[str, Callable[[dict[str, Any]], list[float | None]]] = {
+    "mean_gate": lambda gates: _by_seed(gates["T"], lambda T: sum(T) / len(T)),
+    "compression": lambda found: _by_seed(found["layers"], lambda pair: pair[0] / pair[1]),
+    "discarded_share": lambda found: _by_seed(
+        found["strict"], lambda strict: 100 * sum(strict) / len(strict)
+    ),
+    "parameters_saved": lambda found: _by_seed(
+        found["parameters"], lambda pair: 1 - pair[1] / pair[0]
+    ),
+}
+"""What each measure of `PROBED` is, given the result of its probe."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,14 @@ from skipgate.settings.bodies.vgg import Vgg
 from skipgate.settings.body import Body, Init, Norm, Shared, Shortcut
 from skipgate.settings.gates import GateChoice
 from skipgate.settings.gpu import Gpu
-from skipgate.settings.measures import MEAN_GATE, Measure
+from skipgate.settings.measures import (
+    COMPRESSION,
+    DISCARDED,
+    MEAN_GATE,
+    PROBED,
+    SAVED,
+    Measure,
+)
 from skipgate.settings.probing import (
     LAYOUTS,
     Estimating,
@@ -49,8 +56,12 @@ from skipgate.settings.tasks.classify import Classify
 from skipgate.settings.weights import Names, Weights
 
 __all__ = [
+    "COMPRESSION",
+    "DISCARDED",
     "LAYOUTS",
     "MEAN_GATE",
+    "PROBED",
+    "SAVED",
     "Adaptive",
     "Augment",
     "Body",

@@ -111,3 +111,27 @@ def error_rate(classes: int) -> Measure:
 
 MEAN_GATE = Measure("mean_gate", "mean of T", "k", points="k")
 """The transform gate, averaged over blocks, units and examples."""
+COMPRESSION = Measure(
+    "compression", "layers before and after", "times", lower_is_better=False, points="times"
+)
+"""Layers of a network over those that are left without its strict identities."""
+DISCARDED = Measure(
+    "discarded_share",
+    "blocks discarded",
+    "%",
+    lower_is_better=False,
+    points="points",
+    bounds=(0.0, 100.0),
+)
+"""The share of a network's blocks that are strict identities."""
+SAVED = Measure(
+    "parameters_saved", "parameters saved", "", lower_is_better=False, bounds=(0.0, 1.0)
+)
+"""The share of a network's parameters that it can do without."""
+PROBED = {
+    MEAN_GATE: "gates",
+    COMPRESSION: "identity",
+    DISCARDED: "identity",
+    SAVED: "identity",
+}
+"""Measures that are read at no epoch, and the probe that each is taken from."""

@@ -6,6 +6,7 @@ from skipgate.judging.audit.check import Check, Printed, Word, about, holds_if, 
 
 BUILT = "stated-structure"
 DEEP = "cifar100-752"
+DEEP_LAYERS = "cifar100-752-layers"
 SHARES = "imagenet-discarded"
 DATA = {"CIFAR": "cifar", "SVHN": "svhn"}
 """Data sets with an adaptive learning rate, and their protocols."""
@@ -56,7 +57,7 @@ def depths(p: Printed) -> Iterator[Check]:
 def compression(p: Printed) -> Iterator[Check]:
     """The 752-layer network, and what discarding so many of its layers saves."""
     layers = p.whole(BUILT, "Figure 1", "layers")
-    ratio = p(DEEP, "reduced", "compression ratio in layers")
+    ratio = p(DEEP_LAYERS, "reduced", "compression ratio in layers")
     gone = round((layers - layers / ratio) / p(BUILT, "all", "layers a block"))
     low, high = _savings(p, p.whole("blocks", str(layers), "blocks"), gone)
     share = p("parameters", "some instances", "about")

@@ -55,4 +55,6 @@ def _block(body: Imagenet, plan: Plan, place: tuple[int, int], width: int, strid
     site = Site(*place, keeps_shape=keeps, alone=plan.plain and not keeps)
     one = functools.partial(Conv, plan.replicas, width, wide, 3, stride, bias=True)
     gates = plan.gates(site.index, body.count, one, lambda: Post(maps(), body.norm, "norm"))
-    return Block(site, block_paths(body, maps(), s), gates)
+    # The stem ends in BN-ReLU, and pooling leaves that as it is.
+    paths = block_paths(body, maps(), s, activated=site.index == 0)
+    return Block(site, paths, gates)
