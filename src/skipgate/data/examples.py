@@ -63,7 +63,7 @@ class Split:
         """The examples that a recipe trains on and holds out."""
         train = self.train.first(recipe.images)
         if not recipe.validation:
-            return Split(train, self.test)
+            return Split(train, self.test, self.validation)
         if recipe.validation >= len(train):
             raise Problem(
                 f"validation: {recipe.validation} held-out examples leave none of {len(train)} to "

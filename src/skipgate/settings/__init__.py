@@ -1,5 +1,6 @@
 """What may be asked for: the values of `params.yaml`, as frozen dataclasses. No torch."""
 
+from skipgate.settings.bodies.character import Character
 from skipgate.settings.bodies.crelu import Crelu
 from skipgate.settings.bodies.fleuret import Fleuret
 from skipgate.settings.bodies.imagenet import Imagenet
@@ -38,6 +39,7 @@ from skipgate.settings.schedules import (
     Adaptive,
     ConstantRate,
     Fractions,
+    Halving,
     History,
     Moment,
     Schedule,
@@ -45,14 +47,17 @@ from skipgate.settings.schedules import (
 )
 from skipgate.settings.task import Source, TaskSettings
 from skipgate.settings.tasks.classify import Classify
+from skipgate.settings.tasks.language import MARKS, Language
 from skipgate.settings.weights import Names, Weights
 
 __all__ = [
     "LAYOUTS",
+    "MARKS",
     "MEAN_GATE",
     "Adaptive",
     "Augment",
     "Body",
+    "Character",
     "Classify",
     "ConstantRate",
     "Crelu",
@@ -64,11 +69,13 @@ __all__ = [
     "GateChoice",
     "Given",
     "Gpu",
+    "Halving",
     "Handling",
     "History",
     "Imagenet",
     "Init",
     "Jitter",
+    "Language",
     "Layout",
     "Lighting",
     "Measure",
