@@ -6,7 +6,6 @@ Under fake tensors every operation says which shapes come out and computes nothi
 import math
 from typing import Any
 
-import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed._tools.mem_tracker import MemTracker
 from torch.utils._python_dispatch import TorchDispatchMode

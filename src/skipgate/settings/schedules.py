@@ -147,7 +147,7 @@ def _last_loss(history: History) -> int:
 
 @dataclass(frozen=True)
 class Halving(Schedule):
-    """Multiply the rate by `factor` after every epoch that has brought too little (Kim et al. 2015).
+    """Multiply the rate by `factor` after every epoch that brought too little (Kim et al. 2015).
 
     Too little is a metric of the validation text, of which less is better, that is not lower than
     after the epoch before by `unless` or more.

@@ -28,8 +28,7 @@ NUMBER = "N"
 def arrays(name: str, _: Source, content: Language) -> Arrays:
     """Each part is the texts of some licences, one after the other."""
     texts = {
-        part: "\n".join(_prepared(licence) for licence in _licences(name, part))
-        for part in PARTS
+        part: "\n".join(_prepared(licence) for licence in _licences(name, part)) for part in PARTS
     }
     return encoded(name, texts, content)
 
@@ -44,7 +43,9 @@ def _licences(name: str, part: str) -> list[str]:
             found |= dict(ast.literal_eval(node.value))
     missing = [licence for licence in wanted if licence not in found]
     if missing:
-        raise Problem(f"data.{name}: {PACKAGE} has no text of {', '.join(missing)}; run: make setup")
+        raise Problem(
+            f"data.{name}: {PACKAGE} has no text of {', '.join(missing)}; run: make setup"
+        )
     return [found[licence] for licence in wanted]
 
 
