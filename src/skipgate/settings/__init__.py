@@ -19,6 +19,7 @@ from skipgate.settings.probing import (
     PathSampling,
     Probes,
     Pruning,
+    Reading,
     Shuffling,
 )
 from skipgate.settings.recipes import (
@@ -89,6 +90,7 @@ __all__ = [
     "Pixels",
     "Probes",
     "Pruning",
+    "Reading",
     "Recipe",
     "Resnet",
     "Schedule",
