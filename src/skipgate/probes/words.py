@@ -79,7 +79,7 @@ def _class(word: str, count: int, frequent: int, rare: int) -> str:
 
 
 def unigram(counts: Tensor, tokens: Tensor) -> float:
-    """The exponential of the mean of -log p(word), with p in proportion to the word's count and 1 more."""
+    """Perplexity where a word's probability is its share of the counts, each being 1 larger."""
     shares = (counts + 1).double() / (counts + 1).sum()
     return float(shares[tokens].log().mean().neg().exp())
 
