@@ -9,7 +9,7 @@ from importlib.metadata import version
 from tqdm import tqdm
 
 from pipeline.stage import run
-from skipgate import bench, bench_compiled, bench_convolutions, paths
+from skipgate import bench, bench_compiled, bench_convolutions, bench_language, paths
 from skipgate.files import write_atomically
 from skipgate.provenance import machine
 from skipgate.reporting.tables import markdown
@@ -68,8 +68,8 @@ def main() -> None:
     pieces = tqdm(bench.coloured_pieces(), desc="bench: lesions of ResNet-56", unit="piece")
     lesions.append(bench.lesions_in_pieces("ResNet-56", RESNET_56, pieces))
     dense = markdown(bench.rows(trained, "s a seed and epoch"))
-    compiled = bench_compiled.section(SEEDS, images, ROUNDS)
-    others = f"{compiled}\n\n{bench_convolutions.section(ROUNDS)}"
+    sections = [bench_compiled.section(SEEDS, images, ROUNDS), bench_convolutions.section(ROUNDS)]
+    others = "\n\n".join([*sections, bench_language.section(ROUNDS)])
     tables = dense, peak, others, markdown(bench.rows(lesions, "s"))
     page = PAGE.format(*tables, f"PyTorch {version('torch')} on {machine()}")
     write_atomically(paths.REPORTS / "bench.md", page.encode())
