@@ -12,7 +12,7 @@ from importlib.metadata import version
 from tqdm import tqdm
 
 from pipeline.stage import answer
-from skipgate import bench, bench_compiled, bench_convolutions, paths
+from skipgate import bench, bench_compiled, bench_convolutions, bench_language, paths
 from skipgate.files import Problem, write_atomically
 from skipgate.provenance import machine
 from skipgate.reader import nearest
@@ -102,6 +102,10 @@ def convolutions() -> str:
     return bench_convolutions.section(ROUNDS)
 
 
+def language() -> str:
+    return bench_language.section(ROUNDS)
+
+
 def lesions() -> str:
     images = bench.made_up_images()
     found = [
@@ -117,12 +121,17 @@ SECTIONS = {
     "training": training,
     "compiled": compiled,
     "convolutions": convolutions,
+    "language": language,
     "lesions": lesions,
 }
-TITLES = [
-    about.partition("\n")[0]
-    for about in (TRAINING, bench_compiled.ABOUT, bench_convolutions.ABOUT, LESIONS)
-]
+ABOUT = (
+    TRAINING,
+    bench_compiled.ABOUT,
+    bench_convolutions.ABOUT,
+    bench_language.ABOUT,
+    LESIONS,
+)
+TITLES = [about.partition("\n")[0] for about in ABOUT]
 
 
 if __name__ == "__main__":

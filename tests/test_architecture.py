@@ -48,6 +48,7 @@ LAYERS = (
     "bench",
     "bench_convolutions",
     "bench_compiled",
+    "bench_language",
 )
 """Each may import what stands before it, and itself. What has no torch imports nothing that has."""
 

@@ -6,7 +6,6 @@ Under fake tensors every operation says which shapes come out and computes nothi
 import math
 from typing import Any
 
-import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed._tools.mem_tracker import MemTracker
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -41,30 +40,33 @@ def cost_of(spec: Spec, examples: int) -> Cost:
         launches = Launches()
         memory = MemTracker()
         with FlopCounterMode(display=False) as counted:
-            _step(spec, launches, memory)
+            batch = _step(spec, launches, memory)
         peak = max(sum(kinds.values()) for kinds in _by_device(memory))
     return Cost(
         digest=spec.digest,
-        operations=counted.get_total_flops() / recipe.batch,
+        operations=counted.get_total_flops() / batch,
         launches=launches.count,
         memory=peak + BYTES * spec.parameters * MOMENTS[recipe.optimiser.kind],
-        batch=recipe.batch,
-        steps=recipe.epochs * math.ceil(examples / recipe.batch),
+        batch=batch,
+        steps=recipe.epochs * math.ceil(examples / batch),
         seeds=spec.seeds,
     )
 
 
-def _step(spec: Spec, launches: Launches, memory: MemTracker) -> None:
-    """Forward and back for one seed; nothing is drawn, so that no block is dropped."""
+def _step(spec: Spec, launches: Launches, memory: MemTracker) -> int:
+    """Forward and back for one seed; nothing is drawn, so that no block is dropped.
+
+    Gives how many examples that takes.
+    """
     settings = spec.settings
-    batch = settings.training.batch
+    task = task_of(settings.data)
     network = build_for(settings, 1).train()
     network.recomputes = settings.training.checkpointed
-    x = torch.empty(1, batch, *settings.data.shape)
-    y = torch.zeros(1, batch, dtype=torch.long)
+    x, y = task.blank(settings.training)
     memory.track_external(network, x, y)
     with memory, launches:
-        task_of(settings.data).losses(network(x), y).sum().backward()
+        task.losses(network(x), y).sum().backward()
+    return y.numel()
 
 
 def _by_device(memory: MemTracker) -> list[dict[Any, int]]:

@@ -66,7 +66,7 @@ class StudySettings:
     title: str
     about: str
     cost: str
-    rule: Literal["last", "best"]
+    rule: Literal["last", "best", "validation"]
     """Which epoch a number is read at; the papers name none."""
     deviation: str = ""
     """Why its numbers are not comparable with the papers'; empty if they are."""
@@ -248,6 +248,7 @@ def _check_nets(params: Params) -> None:
         _check_start(params, name, net)
         _check_pixels(params, name, net)
         _check_colours(params, name, net)
+        _check_text(params, name, net)
         _check_schedule(params, name, net)
         if params.data[net.data].measure.key != params.measure_of(net.study).key:
             raise Problem(
@@ -314,6 +315,17 @@ def _check_colours(params: Params, name: str, net: Net) -> None:
                 f"params.recipes.{net.recipe}.augment.{word}: the images of {name} have no "
                 "colours; leave it out"
             )
+
+
+def _check_text(params: Params, name: str, net: Net) -> None:
+    """Bodies that read words are for texts, and no others are."""
+    body = params.bodies[net.body]
+    if bool(params.data[net.data].symbols) != body.reads_text:
+        raise Problem(
+            f"params.nets.{name}: the body '{net.body}' reads "
+            f"{'text' if body.reads_text else 'no text'}, and '{net.data}' is "
+            f"{'none' if body.reads_text else 'one'}; change one of the two"
+        )
 
 
 def _check_references(params: Params, name: str, net: Net) -> None:

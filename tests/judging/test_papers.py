@@ -26,7 +26,7 @@ STATEMENTS = {
     "epsilon": {"all": 24, "cifar": 25, "svhn": 16, "imagenet": 19},
     "fleuret": {"network": 11, "shattered-gradients": 4, "looks-linear": 10},
     "gresnet": {"mnist": 29, "cifar-v1": 21, "cifar-v2": 20, "cifar-v2-wide": 13, "k-decay": 3},
-    "unrolled": {"imagenet": 16, "penn-treebank": 21, "estimation": 6},
+    "unrolled": {"imagenet": 16, "penn-treebank": 23, "estimation": 6},
 }
 CLAIMS = {"epsilon": 14, "fleuret": 8, "gresnet": 23, "unrolled": 21}
 

@@ -65,7 +65,7 @@ class Split:
             return self
         train = self.train.first(recipe.images)
         if not recipe.validation:
-            return Split(train, self.test)
+            return Split(train, self.test, self.validation)
         if recipe.validation >= len(train):
             raise Problem(
                 f"validation: {recipe.validation} held-out examples leave none of {len(train)} to "

@@ -61,11 +61,16 @@ WEIGHTS: dict[str, Draw] = {
     "gaussian": lambda _, shape, generator: _normal(0.01, shape, generator),
     # Keras's "uniform" of 2016.
     "uniform": lambda _, shape, generator: _uniform(0.05, shape, generator),
+    # Kim et al. 2015, for biases too.
+    "uniform-all": lambda _, shape, generator: _uniform(0.05, shape, generator),
     # PyTorch's default, which the lecture's network has, for biases too.
     "torch": lambda a, shape, generator: _uniform(1 / math.sqrt(a.fan_in), shape, generator),
     # Balduzzi et al. 2017: orthogonal maps, mirrored where they follow CReLU.
     "looks-linear": _looks_linear,
 }
+
+BIASES_TOO = ("torch", "uniform-all")
+"""Starts whose biases are drawn like weights, instead of being 0."""
 
 
 @torch.no_grad()
@@ -85,7 +90,7 @@ def initialise(network: Network, init: str, generators: Sequence[torch.Generator
                     shape = module.bias.shape[1:]
                     module.bias[replica].copy_(
                         WEIGHTS[init](module, shape, generator)
-                        if init == "torch"
+                        if init in BIASES_TOO
                         else torch.zeros(shape)
                     )
         elif isinstance(module, BatchNorm) and module.start == "uniform":

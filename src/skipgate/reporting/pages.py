@@ -53,6 +53,7 @@ ABOUT_LESIONS = (
     "{measure}, {over}: without one block, and after shuffles, which make one swap to as "
     "many as there are blocks, or reverse each stage."
 )
+ABOUT_LESIONS_ALONE = "{measure}, {over}: without one block."
 ABOUT_PRUNING = (
     "{measure}, {over} and random orders. Greedy pruning goes by the same on training "
     "examples; none was held back from training, as the papers train on all of them."
@@ -73,6 +74,17 @@ ABOUT_GATES = (
     "Share of gate values that let next to nothing through, over examples, units and blocks, and "
     "of units that do so on average: *unrolled* section 2 has gates sparse for each sample and not "
     "on average."
+)
+
+ABOUT_CLASSES = (
+    "Gates averaged over the words of a class, units, layers and seeds, with how many words of the "
+    "vocabulary there are: *unrolled* section 5.2 expects features to be replaced depending on the "
+    "type of word."
+)
+ABOUT_UNITS = "The mean over all words of each unit, in the order of openness, mean over seeds."
+ABOUT_NEAREST = (
+    "By the angle between features, in the space before and after the layers, as in Kim et al.'s "
+    "Table 6; of the first seed."
 )
 
 
@@ -159,12 +171,19 @@ def _probes(params: Params, study: StudyResults) -> list[str]:
         "measure": _measure(study),
         "over": "mean over images" if study.is_given else "mean over seeds",
     }
-    lesions = ABOUT_LESIONS.format(**words) + _fewer(params, study)
+    shuffled = bool(study.having("shuffle"))
+    about = ABOUT_LESIONS if shuffled else ABOUT_LESIONS_ALONE
+    lesions = about.format(**words) + _fewer(params, study)
+    title = "Lesions and shuffles" if shuffled else "Lesions"
     pruning = (ABOUT_GIVEN_PRUNING if study.is_given else ABOUT_PRUNING).format(**words)
     paths_lost = ABOUT_PATHS.format(**words)
     gates = probe_tables.sample_gates(study)
     return [
-        _titled("Lesions and shuffles", probe_tables.lesions(study), lesions),
+        _titled("For scale", probe_tables.unigram(study)),
+        _titled("Gates by class of word", probe_tables.word_classes(study), ABOUT_CLASSES),
+        _titled("Gates by unit", _folded(probe_tables.word_units(study)), ABOUT_UNITS),
+        _titled("Nearest words", probe_tables.nearest_words(study), ABOUT_NEAREST),
+        _titled(title, probe_tables.lesions(study), lesions),
         _titled("Half of the blocks removed", probe_tables.pruning(study), pruning),
         _titled("Gates that depend on the sample", gates, ABOUT_GATES),
         _titled("Lost paths", probe_tables.lost_paths(study), paths_lost),

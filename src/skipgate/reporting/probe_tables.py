@@ -16,6 +16,9 @@ RULES = {
 }
 SHARES = ("0%", "25%", "50%", "75%")
 """Of the blocks that keep the shape; what `probes/speed` measures."""
+GATES = ("T", "C")
+TENTHS = {"least open": 0, "first tenth": 1, "median": 5, "last tenth": 9, "most open": 10}
+"""Of the units, which `probes/words` orders."""
 LOST = {
     (0, 0): "none",
     (1, 0): "1 block",
@@ -27,7 +30,9 @@ LOST = {
 
 
 def lesions(study: StudyResults) -> str:
-    """What removing one block and shuffling all does."""
+    """What removing one block does, and shuffling all where that was asked."""
+    if not study.having("shuffle"):
+        return _table(study, ("lesion",), _lesions)
     return _table(study, ("lesion", "shuffle"), lambda r: {**_lesions(r), **_shuffled(r)})
 
 
@@ -147,6 +152,79 @@ def sample_gates(study: StudyResults) -> str:
         for gate, spread in result.part("gates")["spread"].items()
     ]
     return markdown(rows) if rows else ""
+
+
+def word_classes(study: StudyResults) -> str:
+    """How open gates are for words of each class, mean over blocks, units and seeds."""
+    rows: list[dict[str, object]] = []
+    for net, result in study.having("words").items():
+        part = result.part("words")
+        for gate in GATES:
+            if gate not in part:
+                continue
+            row: dict[str, object] = {"net": f"`{net}`", "gate": gate}
+            for i, name in enumerate(part["classes"]):
+                values = [value for block in part[gate]["by_class"] for value in block[i]]
+                title = f"{_as_text(name)} ({part['counts'][i]:,})"
+                row[title] = _mean(values, result, "words") if part["counts"][i] else "-"
+            rows.append(row)
+    return markdown(rows) if rows else ""
+
+
+def word_units(study: StudyResults) -> str:
+    """How open gates are by unit: the least open, the median and the most open of each block."""
+    rows: list[dict[str, object]] = [
+        {
+            "net": f"`{net}`",
+            "gate": gate,
+            "block": block + 1,
+            **{title: _mean(tenths[place], result, "words") for title, place in TENTHS.items()},
+        }
+        for net, result in study.having("words").items()
+        for gate in GATES
+        for block, tenths in enumerate(result.part("words").get(gate, {}).get("by_unit", ()))
+    ]
+    return markdown(rows) if rows else ""
+
+
+def nearest_words(study: StudyResults) -> str:
+    """The words nearest to a few, before and after the layers, in each net's first seed."""
+    having = study.having("words")
+    if not having:
+        return ""
+    first = next(iter(having.values()))
+    queries = first.part("words")["queries"]
+    rows: list[dict[str, object]] = [
+        {"net": f"`{net}`", "layers": side, **_neighbours(result, side, queries)}
+        for net, result in having.items()
+        for side in ("before", "after")
+    ]
+    return markdown(rows) if queries else ""
+
+
+def _neighbours(result: Result, side: str, queries: Sequence[str]) -> dict[str, str]:
+    found = result.part("words")[side]
+    return {
+        f"*{query}*": "<br>".join(_as_text(row[0]) for row in ranks)
+        for query, ranks in zip(queries, found, strict=True)
+    }
+
+
+def unigram(study: StudyResults) -> str:
+    """For scale, what a model reaches that knows nothing but how frequent words are."""
+    for result in study.having("words").values():
+        level = result.part("words")["unigram"]
+        return (
+            f"A unigram model, which knows from the training text how frequent each word is and "
+            f"nothing else, has a perplexity of {linked(f'{level:.1f}', result, 'words')} on the "
+            f"same test text; to guess among all words is {study.measure.guessing:,.0f}."
+        )
+    return ""
+
+
+def _as_text(word: str) -> str:
+    """A word that Markdown takes neither for a tag nor for a column."""
+    return word.replace("<", "&lt;").replace(">", "&gt;").replace("|", "&#124;")
 
 
 def lost_paths(study: StudyResults) -> str:

@@ -1,5 +1,6 @@
 """What may be asked for: the values of `params.yaml`, as frozen dataclasses. No torch."""
 
+from skipgate.settings.bodies.character import Character
 from skipgate.settings.bodies.crelu import Crelu
 from skipgate.settings.bodies.fleuret import Fleuret
 from skipgate.settings.bodies.imagenet import Imagenet
@@ -26,6 +27,7 @@ from skipgate.settings.probing import (
     PathSampling,
     Probes,
     Pruning,
+    Reading,
     Shuffling,
 )
 from skipgate.settings.recipes import (
@@ -46,6 +48,7 @@ from skipgate.settings.schedules import (
     Adaptive,
     ConstantRate,
     Fractions,
+    Halving,
     History,
     Moment,
     Schedule,
@@ -53,18 +56,21 @@ from skipgate.settings.schedules import (
 )
 from skipgate.settings.task import Source, TaskSettings
 from skipgate.settings.tasks.classify import Classify
+from skipgate.settings.tasks.language import MARKS, Language
 from skipgate.settings.weights import Names, Weights
 
 __all__ = [
     "COMPRESSION",
     "DISCARDED",
     "LAYOUTS",
+    "MARKS",
     "MEAN_GATE",
     "PROBED",
     "SAVED",
     "Adaptive",
     "Augment",
     "Body",
+    "Character",
     "Classify",
     "ConstantRate",
     "Crelu",
@@ -76,12 +82,14 @@ __all__ = [
     "GateChoice",
     "Given",
     "Gpu",
+    "Halving",
     "Handling",
     "History",
     "Identities",
     "Imagenet",
     "Init",
     "Jitter",
+    "Language",
     "Layout",
     "Lighting",
     "Measure",
@@ -95,6 +103,7 @@ __all__ = [
     "Pixels",
     "Probes",
     "Pruning",
+    "Reading",
     "Recipe",
     "Resnet",
     "Schedule",

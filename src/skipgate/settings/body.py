@@ -17,6 +17,7 @@ Init = Literal[
     "uniform",
     "torch",
     "looks-linear",
+    "uniform-all",
 ]
 
 Addition = Literal["after", "before", "both", "neither"]
@@ -76,6 +77,9 @@ class Body(Chosen):
     """What networks of this body are called, where their gates do not say it."""
     told_by_init: ClassVar[bool] = False
     """Whether networks of this body are set beside each other by how they start."""
+
+    reads_text: ClassVar[bool] = False
+    """Whether its inputs are words and their characters."""
 
     kind: str
     init: Init

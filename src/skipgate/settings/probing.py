@@ -32,6 +32,7 @@ LAYOUTS: dict[str, Layout] = {
     "response": Layout(shared=("stage",)),
     "patches": Layout(shared=("stage", "units", "blocks", "activations", "strips")),
     "identity": Layout(shared=("stage", "training", "images", "alone")),
+    "words": Layout(shared=("classes", "counts", "unigram", "queries")),
 }
 """Every probe, in the order in which they run; each is the file of that name in `probes`."""
 USUAL = ("gates", "lesion", "prune", "shuffle", "estimation", "paths", "speed")
@@ -112,6 +113,25 @@ IDENTITIES = Identities()
 
 
 @dataclass(frozen=True)
+class Reading:
+    """Words of a language model, by class and by likeness."""
+
+    frequent: int = 100
+    """How many of the most frequent words are called so."""
+    rare: int = 10
+    """How often, at most, a rare word was trained on."""
+    queries: tuple[str, ...] = ()
+    """Words whose nearest are looked for, as far as the vocabulary has them."""
+    nearest: int = 3
+
+    def __post_init__(self) -> None:
+        positive(frequent=self.frequent, rare=self.rare, nearest=self.nearest)
+
+
+READING = Reading()
+
+
+@dataclass(frozen=True)
 class PathSampling:
     """Paths through the blocks."""
 
@@ -146,6 +166,7 @@ class Probes:
     paths: PathSampling = field(default_factory=PathSampling)
     patches: Patches = later(PATCHES)  # noqa: RUF009  a frozen one
     identity: Identities = later(IDENTITIES)  # noqa: RUF009  a frozen one
+    words: Reading = later(READING)  # noqa: RUF009
     whole: tuple[str, ...] = later(())
     """Probes that take the whole test set, whatever `images` says."""
     resamples: int = later(0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 from skipgate.reader import between, fields_of, later, positive
-from skipgate.settings.schedules import Adaptive, ConstantRate, Fractions, Steps
+from skipgate.settings.schedules import Adaptive, ConstantRate, Fractions, Halving, Steps
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ class Recipe(Handling):
     epochs: int
     batch: int
     optimiser: Sgd | Nadam
-    schedule: ConstantRate | Steps | Fractions | Adaptive
+    schedule: ConstantRate | Steps | Fractions | Adaptive | Halving
     pixels: Pixels | FixedPixels = "unit"
     decay: Decay = field(default_factory=Decay)
     augment: Augment = field(default_factory=Augment)
@@ -253,6 +253,10 @@ class Recipe(Handling):
 
     Activations then take the memory of the blocks' inputs, and a step takes a third longer.
     """
+    steps: int = later(0)
+    """Words of a text that a step goes back through; `batch` is how many texts run side by side."""
+    clip: float = later(0.0)
+    """What a seed's whole gradient is shortened to where its norm is above; 0 means never."""
 
     def __post_init__(self) -> None:
         positive(
@@ -262,5 +266,6 @@ class Recipe(Handling):
             threads=self.threads,
         )
         between(0, math.inf, images=self.images, validation=self.validation)
+        between(0, math.inf, steps=self.steps, clip=self.clip)
         if self.checkpointed and self.compiled:
             raise ValueError("checkpointed blocks cannot be compiled; set one of the two to false")

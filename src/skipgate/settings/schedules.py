@@ -4,11 +4,15 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import ClassVar, Literal
 
-from skipgate.reader import between, later, positive
+from skipgate.files import Problem
+from skipgate.reader import between, later, nearest, positive
 
 WARM = 0.1
+SHOWN = 4
+"""Epochs of the twin of a schedule that looks back at two."""
 History = dict[str, list[list[float]]]
 """A metric's values as [epoch][seed]; a loss that is NaN is kept as such."""
 
@@ -139,6 +143,37 @@ def _last_loss(history: History) -> int:
     counts = [0.0, *(row[0] for row in history.get("discarded", ()))]
     grown = [epoch for epoch in range(1, len(counts)) if counts[epoch] > counts[epoch - 1]]
     return grown[-1] if grown else 0
+
+
+@dataclass(frozen=True)
+class Halving(Schedule):
+    """Multiply the rate by `factor` after every epoch that brought too little (Kim et al. 2015).
+
+    Too little is a metric of the validation text, of which less is better, that is not lower than
+    after the epoch before by `unless` or more.
+    """
+
+    kind: Literal["halving"]
+    metric: str
+    unless: float
+    factor: float = 0.5
+    by_seed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        positive(factor=self.factor)
+
+    def rate(self, first: float, moment: Moment) -> float:
+        if moment.epoch and self.metric not in moment.history:
+            known = nearest(self.metric, moment.history)
+            raise Problem(f"the schedule 'halving' looks at {self.metric}, not recorded; {known}")
+        values = [row[0] for row in moment.history.get(self.metric, ())]
+        # A value that is NaN has brought nothing.
+        poor = sum(not before - after >= self.unless for before, after in pairwise(values))
+        return float(first * self.factor**poor)
+
+    def milestones(self, epochs: int) -> list[int]:
+        """Those of which the second and the third may follow too little."""
+        return list(range(min(epochs, SHOWN)))
 
 
 @dataclass(frozen=True)

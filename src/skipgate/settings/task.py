@@ -37,6 +37,11 @@ class TaskSettings(Chosen):
         return self
 
     @property
+    def symbols(self) -> int:
+        """How many different characters inputs are spelt with; 0 where these are no text."""
+        return 0
+
+    @property
     def more(self) -> tuple[str, ...]:
         """What is recorded beside the measure, by name."""
         return ()

@@ -6,10 +6,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from skipgate.data.examples import Split
+from skipgate.data.examples import Batch, Split
 from skipgate.files import Problem
 from skipgate.group import Group
-from skipgate.settings import Handling, TaskSettings
+from skipgate.settings import Handling, Recipe, TaskSettings
 
 
 class Tally(ABC):
@@ -72,6 +72,15 @@ class Task(ABC):
     def outcomes(self, output: Tensor, target: Tensor) -> Tensor:  # noqa: ARG002
         """What each example brings to the measure, which is their mean: (replica, batch)."""
         raise Problem(f"{self.settings.measure.label} is no mean over examples: set resamples: 0")
+
+    def weight(self, target: Tensor) -> float:  # noqa: ARG002
+        """What the mean loss of a batch is multiplied by before its gradient is taken."""
+        return 1.0
+
+    def blank(self, recipe: Recipe) -> Batch:
+        """A batch for one replica that is as large as others and has no content."""
+        x = torch.empty(1, recipe.batch, *self.settings.shape)
+        return x, torch.zeros(1, recipe.batch, dtype=torch.long)
 
     @abstractmethod
     def tally(self, replicas: int, device: torch.device) -> Tally:

@@ -16,6 +16,7 @@ from skipgate.evaluation import evaluate
 from skipgate.files import Problem, sha256, write_atomically
 from skipgate.group import ALONE, Group
 from skipgate.nets.bodies import Plan, build
+from skipgate.nets.gate import spread
 from skipgate.nets.network import Network, Output
 from skipgate.nets.weights import from_list, initialise, to_list
 from skipgate.settings import History, Moment
@@ -94,7 +95,9 @@ def _check_schedule(state: State) -> None:
 def build_for(settings: Settings, replicas: int, path: str = "net") -> Network:
     """The network that these settings describe."""
     data = settings.data
-    plan = Plan(settings.T, settings.C, data.shape, data.outputs, replicas, path)
+    plan = Plan(
+        settings.T, settings.C, data.shape, data.outputs, replicas, path, symbols=data.symbols
+    )
     return build(settings.body, plan)
 
 
@@ -171,12 +174,25 @@ def _step(state: State, x: Tensor, y: Tensor, carried: Any) -> tuple[Output, Ten
     with torch.autocast(x.device.type, torch.bfloat16, precision == "bfloat16"):
         output = state.network.run(x, carried)
     loss = state.task.losses(_exact(output.main), y)
-    _with_sides(state, loss, output, y).sum().backward()
+    (_with_sides(state, loss, output, y) * state.task.weight(y)).sum().backward()
     flat = [p.grad for group in state.optimiser.param_groups for p in group["params"]]
     state.group.average(flat, y[0].numel())
+    clip(state.network, state.settings.training.clip)
     state.optimiser.step()
     state.step += 1
     return output, loss
+
+
+@torch.no_grad()
+def clip(network: Network, most: float) -> None:
+    """Shorten each replica's gradient to the norm `most` where it is longer; 0 means never."""
+    if not most:
+        return
+    gradients = [p.grad for p in network.parameters() if p.grad is not None]
+    parts = torch.stack([gradient.flatten(1).norm(dim=1) for gradient in gradients])
+    factor = (most / parts.norm(dim=0)).clamp(max=1)
+    for gradient in gradients:
+        gradient.mul_(spread(factor, gradient))
 
 
 def _exact(output: Tensor) -> Tensor:

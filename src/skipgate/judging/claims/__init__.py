@@ -11,6 +11,7 @@ from skipgate.judging.claims import (
     estimates,
     gating,
     highways,
+    language,
     routes,
 )
 from skipgate.judging.claims.nets import Found, Test
@@ -26,12 +27,10 @@ TESTS: dict[str, Test] = {
     **blocks.TESTS,
     **estimates.TESTS,
     **highways.TESTS,
+    **language.TESTS,
     **routes.TESTS,
     **discards.TESTS,
 }
-
-MEASURE = "error"
-"""What these sentences speak of: they are not asked where networks are judged by something else."""
 
 
 def concerns(claim: str, study: StudyResults) -> bool:
@@ -119,7 +118,7 @@ def _if_there(claim: str, study: StudyResults) -> Found | None:
 
 def _tested(claim: str, study: StudyResults) -> Found | None:
     """The test on seeds, or, where all nets are the only one of their kind, on resamples."""
-    if study.measure.name != MEASURE:
+    if study.measure.name != TESTS[claim].measure:
         return None
     found = TESTS[claim].run(study)
     if found is None or not all(result.is_given for result in found.results):

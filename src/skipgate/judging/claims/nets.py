@@ -42,6 +42,8 @@ class Test:
     """None where the study lacks the nets."""
     stated: Callable[[Paper, Measure], dict[str, float]] | None = None
     """The margin of each part by its name, where the source's numbers give it."""
+    measure: str = "error"
+    """What it speaks of: it is not asked where networks are judged by something else."""
 
 
 def by_depth(study: StudyResults, kind: str) -> dict[int, Result]:

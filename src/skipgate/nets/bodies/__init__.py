@@ -24,6 +24,8 @@ class Plan:
     replicas: int
     path: str = "net"
     """Where the gates were set, for messages."""
+    symbols: int = 0
+    """How many different characters inputs are spelt with, if they are text."""
 
     @property
     def plain(self) -> bool:
