@@ -211,7 +211,7 @@ def test_a_twin_without_side_supervision_is_taken_where_there_is_no_other(study,
         del study.specs[net], study.results[net]
     assert twin(study, study.specs["e-4-2"]).net == "b-4"
     parts = judged("same-accuracy-fewer-layers", study).parts
-    assert parts[0].name == "e-4-2:<br>no worse than b-4 by 0.5, no side loss"
+    assert parts[0].name == "e-4-2:<br>no worse than b-4<br>by 0.5, no side loss"
 
 
 def test_of_twins_at_other_rates_the_one_of_as_many_epochs_is_taken(study):

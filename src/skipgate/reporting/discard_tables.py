@@ -88,7 +88,7 @@ def _sizes(net: Result) -> dict[str, str]:
 
 def _both(net: Result, name: str, unit: float, form: str) -> str:
     whole, compressed = (unit * _mean(row) for row in pair(net, name))
-    return linked(f"{whole:{form}} to {compressed:{form}}", net, KIND)
+    return linked(f"{whole:{form}}<br>to {compressed:{form}}", net, KIND)
 
 
 def _neighbours(net: Result) -> dict[str, str]:

@@ -172,7 +172,8 @@ def _no_worse(study: StudyResults, points: float, admits: Admits) -> Found | Non
         base = result_of(study, other.net)
         allowed = [None if e is None else e + points for e in base.score()]
         unit = result.measure.points
-        name = _named(result, f"no worse than {other.net} by {points:g}{_otherwise(result, other)}")
+        within = f"by {points:g}{_otherwise(result, other)}"
+        name = _named(result, f"no worse than {other.net}<br>{within}")
         discards = _named(result, f"share of blocks discarded, above {MANY:g}")
         return [
             paired(name, allowed, result.score(), unit),
