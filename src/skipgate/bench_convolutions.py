@@ -83,7 +83,7 @@ class PlainResnet(nn.Module):
 
 @dataclass(frozen=True)
 class Speeds:
-    """Images a second of the ordinary loop, of ours, and of the convolutions alone."""
+    """Examples a second of the ordinary loop, of ours, and of the costliest operations alone."""
 
     name: str
     plain: float
@@ -195,15 +195,18 @@ def _convolutions(body: Resnet) -> Callable[[], None]:
 def section(rounds: int) -> str:
     """What is measured, and a row for each network."""
     measured = [training(name, body, rounds) for name, body in NETWORKS.items()]
-    return ABOUT.format(rounds=rounds) + markdown([_row(speeds) for speeds in measured])
+    return ABOUT.format(rounds=rounds) + markdown(
+        [row(each, "images", "convolutions") for each in measured]
+    )
 
 
-def _row(speeds: Speeds) -> dict[str, object]:
+def row(speeds: Speeds, what: str, bound: str) -> dict[str, object]:
+    """The speeds of one network: what a second has, and what would be left without the rest."""
     return {
         "": speeds.name,
-        "ordinary (images a second)": f"{speeds.plain:.0f}",
+        f"ordinary ({what} a second)": f"{speeds.plain:.0f}",
         "ours": f"{speeds.ours:.0f}",
         "ratio": f"{speeds.ours / speeds.plain:.2f}",
-        "convolutions alone": f"{speeds.bound:.0f}",
+        f"{bound} alone": f"{speeds.bound:.0f}",
         "share of it": f"{speeds.ours / speeds.bound:.0%}",
     }

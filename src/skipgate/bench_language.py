@@ -5,13 +5,13 @@ text anew, and with the matrix products of LSTMs and softmax alone.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from skipgate.bench import alternating
+from skipgate.bench_convolutions import Speeds, row
 from skipgate.data.examples import Split
 from skipgate.data.text import Text, Vocabulary
 from skipgate.evaluation import evaluate
@@ -71,16 +71,6 @@ class PlainModel(nn.Module):
             h = t * F.relu(transform(h)) + (1 - t) * h
         y, (hidden, cell) = self.lstm(h.unflatten(0, spelt.shape[:2]), state)
         return self.last(self.drop(y)), (hidden.detach(), cell.detach())
-
-
-@dataclass(frozen=True)
-class Speeds:
-    """Words a second."""
-
-    name: str
-    plain: float
-    ours: float
-    bound: float
 
 
 def _made_up(count: int) -> Text:
@@ -190,15 +180,6 @@ def section(rounds: int) -> str:
         for name, body in NETWORKS.items()
         for speeds in (training(name, body, rounds), testing(name, body))
     ]
-    return ABOUT.format(rounds=rounds) + markdown([_row(speeds) for speeds in measured])
-
-
-def _row(speeds: Speeds) -> dict[str, object]:
-    return {
-        "": speeds.name,
-        "ordinary": f"{speeds.plain:.0f}",
-        "ours": f"{speeds.ours:.0f}",
-        "ratio": f"{speeds.ours / speeds.plain:.2f}",
-        "products alone": f"{speeds.bound:.0f}",
-        "share of it": f"{speeds.ours / speeds.bound:.0%}",
-    }
+    return ABOUT.format(rounds=rounds) + markdown(
+        [row(each, "words", "products") for each in measured]
+    )

@@ -26,6 +26,11 @@ ABOUT_CELLS = (
     "the smallest true difference that would have been called one, after that correction and with "
     "the other cells as they are, four times out of five."
 )
+READ_AT = {
+    "last": "last epoch",
+    "best": "best epoch",
+    "validation": "epoch that is best on the validation text",
+}
 ABOUT_NETS = (
     "{measure} at the last epoch and at the best on the test set, as mean and 95% interval over "
     "seeds; each leads to its file. Where an interval would go beyond what is possible, the seeds."
@@ -154,8 +159,8 @@ def _titled(title: str, text: str, about: str = "") -> str:
 def _about(params: Params, study: StudyResults) -> list[str]:
     settings = params.studies[study.name]
     read = (
-        f"Numbers are read at the {settings.rule} epoch, as mean and 95% interval over seeds; each "
-        "leads to the file it comes from."
+        f"Numbers are read at the {READ_AT[settings.rule]}, as mean and 95% interval over seeds; "
+        "each leads to the file it comes from."
     )
     if study.is_given:
         read = (

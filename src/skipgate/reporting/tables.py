@@ -34,6 +34,7 @@ def linked(text: object, result: Result, kind: str) -> str:
 def nets(study: StudyResults) -> str:
     """Each net's score as mean and 95% interval over seeds; a dash for what is not there."""
     rows: list[dict[str, object]] = []
+    chosen = _all_choose(study)
     for net, result in study.results.items():
         row = {"net": f"`{net}`", "family": family(result.spec), "size": size(result.spec)}
         row |= {"last epoch": "-", "best epoch": "-", "seeds": f"{result.spec.seeds}"}
@@ -42,6 +43,9 @@ def nets(study: StudyResults) -> str:
             row["last epoch"] = linked(score_text(study.measure, result.score()), result, "train")
             best = score_text(study.measure, result.score("best"))
             row["best epoch"] = linked(best, result, "train")
+            if chosen:
+                found = score_text(study.measure, result.score("validation"))
+                row["best on validation"] = linked(found, result, "train")
             row["seeds"] += f", {diverged} diverged" if diverged else ""
         rows.append({**row})
     rows += [{"net": f"`{net}`", "family": "not run"} for net in study.missing]
@@ -49,6 +53,13 @@ def nets(study: StudyResults) -> str:
     waiting = "- What is not run is run by `dvc repro probe@NET`." if study.missing else ""
     notes = "\n".join(filter(None, [waiting, lacking(study)]))
     return f"{table}\n\n{notes}" if notes else table
+
+
+def _all_choose(study: StudyResults) -> bool:
+    """Whether every net that is trained could be read at its best epoch on held-out examples."""
+    key = study.measure.validation_key
+    having = study.having("train").values()
+    return all(key in result.part("train")["metrics"] for result in having)
 
 
 def given(study: StudyResults) -> str:
