@@ -64,8 +64,8 @@ check: verify ## verify, then compare the study with its frozen numbers, after t
 	dvc repro report@$(STUDY)
 	python -m pipeline.check $(STUDY)
 
-freeze: $(READY) ## make the study's present numbers the frozen ones: make freeze REASON='...'
-	python -m pipeline.freeze $(STUDY) --reason "$(REASON)" --jobs $(JOBS)
+freeze: $(READY) ## make the study's present numbers the frozen ones: make freeze REASON='...'; NETS='...' alone
+	python -m pipeline.freeze $(STUDY) $(NETS) --reason "$(REASON)" --jobs $(JOBS)
 
 ui: $(READY) ## open the MLflow UI on this machine, with every run in it
 	python -m pipeline.sync

@@ -6,20 +6,22 @@ folder of their own, and what is finished there is found again after an interrup
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.stage import answer
 from skipgate import params, paths
 from skipgate.fanout.reference import reference_run
-from skipgate.files import Problem, write_atomically, write_json
+from skipgate.files import Problem, read_json, write_atomically, write_json
 from skipgate.judging import frozen
+from skipgate.reader import nearest
 from skipgate.results import store
 
 CHANGELOG = Path("CHANGELOG.md")
 RESULTS = "### Results\n\n"
 
 
-def main(name: str, reason: str, jobs: int) -> None:
+def main(name: str, nets: Sequence[str], reason: str, jobs: int) -> None:
     if not reason.strip():
         raise Problem(
             "say why: make freeze STUDY=... REASON='the schedule steps at 82 instead of 80'; the "
@@ -27,9 +29,15 @@ def main(name: str, reason: str, jobs: int) -> None:
         )
     settings = params.load()
     study = store.load(settings, name)
+    for net in nets:
+        if net not in study.specs:
+            raise Problem(f"{name} has no net '{net}'; {nearest(net, study.specs)}")
     study.demand("train")
     old = frozen.load(study)
-    content = frozen.freeze(_reference(settings, name, jobs) or study, reason)
+    content = frozen.freeze(_reference(settings, name, nets, jobs) or study, reason)
+    if nets:
+        before = read_json(paths.frozen_file(name), "freeze all nets first, naming none")
+        content["nets"] = before["nets"] | {net: content["nets"][net] for net in nets}
     write_json(paths.frozen_file(name), content)
     line = frozen.describe(study, reason, old, frozen.load(study))
     _tell(line)
@@ -44,12 +52,14 @@ def _tell(line: str) -> None:
     write_atomically(CHANGELOG, text.replace(RESULTS, f"{RESULTS}{line}\n", 1).encode())
 
 
-def _reference(settings: params.Params, name: str, jobs: int) -> store.StudyResults | None:
+def _reference(
+    settings: params.Params, name: str, nets: Sequence[str], jobs: int
+) -> store.StudyResults | None:
     """The study with as many seeds as are to be frozen; None if its own are."""
     seeds = settings.studies[name].frozen_seeds
     if not seeds:
         return None
-    folder = reference_run(settings, name, seeds, jobs)
+    folder = reference_run(settings, name, seeds, jobs, nets)
     root = Path.cwd()
     os.chdir(folder)
     try:
@@ -61,6 +71,9 @@ def _reference(settings: params.Params, name: str, jobs: int) -> store.StudyResu
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", help="a study of params.yaml")
+    parser.add_argument(
+        "nets", nargs="*", help="nets of that study; the others stay as they are (default: all)"
+    )
     parser.add_argument("--reason", required=True, help="why, for CHANGELOG.md")
     parser.add_argument("--jobs", type=int, default=2, help="nets at once (default: %(default)s)")
     answer(main, vars(parser.parse_args()))

@@ -323,6 +323,11 @@ def test_why_tells_all_about_a_net_and_freeze_leaves_a_line(project):
     fresh = [column[-1] for column in project.result("gated-2", "train")["metrics"]["test_error"]]
     assert errors[:2] == fresh
     assert "and each of their seeds, hold" in project.stage("check", "digits")
+    others = {net: {**numbers, "digest": "of old"} for net, numbers in kept["nets"].items()}
+    (project.folder / "frozen" / "digits.json").write_text(json.dumps({**kept, "nets": others}))
+    project.stage("freeze", "digits", "gated-2", "--reason", "one of them")
+    again = json.loads((project.folder / "frozen" / "digits.json").read_text())["nets"]
+    assert again == {**others, "gated-2": kept["nets"]["gated-2"]}, "the others stay as they were"
     assert "did you mean 'gated-2'" in project.stage("why", "gated-3", code=1)
 
 

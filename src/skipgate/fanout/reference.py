@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,10 @@ from skipgate.params import Params
 FOLDER = Path(".frozen")
 
 
-def reference_run(params: Params, study: str, seeds: int, jobs: int) -> Path:
-    """Train and probe the study's nets with `seeds` seeds each; the folder that has the results.
+def reference_run(
+    params: Params, study: str, seeds: int, jobs: int, chosen: Sequence[str] = ()
+) -> Path:
+    """Train and probe nets of the study with `seeds` seeds each; the folder that has the results.
 
     Trainings go through the project's vault, so that seeds which it has are not trained again.
     """
@@ -34,7 +37,7 @@ def reference_run(params: Params, study: str, seeds: int, jobs: int) -> Path:
     shutil.copytree(paths.SPECS, folder / paths.SPECS, dirs_exist_ok=True)
     _stage(folder, "stages")
     _stage(folder, "specify")
-    nets = list(params.nets_of(study))
+    nets = list(chosen or params.nets_of(study))
     with ThreadPoolExecutor(jobs) as pool:
         work = pool.map(lambda net: _of_net(folder, net), nets)
         for _ in tqdm(work, desc=f"{study}: {seeds} seeds each", unit="net", total=len(nets)):
