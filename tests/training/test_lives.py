@@ -8,6 +8,7 @@ import sys
 
 import pytest
 import torch
+from torch.profiler import ProfilerActivity, profile
 
 from skipgate.files import Problem
 from skipgate.nets.weights import to_list
@@ -203,6 +204,24 @@ def test_blocks_computed_twice_train_alike(body, T, split):
         run_epoch(state, split, 0)
     for a, b in zip(to_list(kept.network), to_list(again.network), strict=True):
         assert torch.allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def kept(network, x):
+    """Bytes that a forward pass leaves for the way back."""
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+        output = network.run(x)
+    assert output.main.requires_grad
+    return sum(event.self_cpu_memory_usage for event in seen.key_averages())
+
+
+def test_blocks_that_are_computed_again_keep_little():
+    """A block's input instead of all that it computes: a fifth in pre-activation blocks."""
+    body = Resnet("resnet", blocks=3, shortcut="pool")
+    found = []
+    for on in (False, True):
+        network = begin(toy_settings(body, GATE, ONE, checkpointed=on), [0], CPU).network
+        found.append(kept(network.train(), torch.rand(1, 64, *TOY.shape)))
+    assert 0 < found[1] < found[0] / 3
 
 
 def test_checkpointed_blocks_are_not_compiled():
