@@ -8,7 +8,7 @@ import resource
 import pytest
 import yaml
 
-from skipgate import params
+from skipgate import costing, params
 from skipgate.costing import cost_of
 from skipgate.nets.network import parameter_count
 from skipgate.results.costs import Cost
@@ -92,24 +92,32 @@ DEEPEST = "cifar10-epsilon-752"
 GIGABYTE = 1e9
 
 
-def memory(n: int, *, checkpointed: bool) -> int:
-    """Of the deepest net with n blocks a stage instead of its own."""
+def with_blocks(count: int, *, checkpointed: bool) -> Spec:
+    """The deepest net with so many blocks a stage."""
     settings = resolve(PARAMS, DEEPEST)
-    body = dataclasses.replace(settings.body, blocks=n)
+    body = dataclasses.replace(settings.body, blocks=count)
     recipe = dataclasses.replace(settings.recipe, checkpointed=checkpointed)
-    return cost_of(spec_of(dataclasses.replace(settings, body=body, recipe=recipe)), 50_000).memory
+    return spec_of(dataclasses.replace(settings, body=body, recipe=recipe))
 
 
-def of_752(*, checkpointed: bool) -> float:
-    """Every block more takes as much, so that a few tell what all take; counting all is slow."""
-    few, more = (memory(n, checkpointed=checkpointed) for n in (2, 3))
-    return (more + (125 - 3) * (more - few)) / GIGABYTE
+@pytest.mark.parametrize("checkpointed", [True, False])
+def test_two_depths_tell_what_a_deep_network_takes(checkpointed, monkeypatch):
+    spec = with_blocks(7, checkpointed=checkpointed)
+    whole = cost_of(spec, 50_000)
+    monkeypatch.setattr(costing, "DEEP", 6)
+    told = cost_of(spec, 50_000)
+    assert (told.operations, told.launches) == (whole.operations, whole.launches)
+    assert told.memory == pytest.approx(whole.memory, rel=0.01)
 
 
 def test_752_layers_fit_by_estimate():
     """The smaller A100 has 40 GB."""
     assert resolve(PARAMS, DEEPEST).recipe.checkpointed
-    assert of_752(checkpointed=True) < of_752(checkpointed=False) < 40
+    kept, again = (
+        cost_of(with_blocks(125, checkpointed=checkpointed), 50_000).memory / GIGABYTE
+        for checkpointed in (False, True)
+    )
+    assert again < kept < 40
 
 
 @pytest.mark.parametrize(
