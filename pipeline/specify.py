@@ -1,29 +1,16 @@
 """Resolve every net and write what decides its training and its probing to specs/."""
 
-import multiprocessing
-import os
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
-from typing import Any
-
-import torch
 from tqdm import tqdm
 
 from pipeline.stage import run
 from skipgate import params, paths, stages
-from skipgate.behaviour import specify
+from skipgate.behaviour import specify_all
 from skipgate.files import Problem, write_json
-
-SHARE = 40
-"""Nets that take as long as another process takes to start."""
 
 
 def main() -> None:
     settings = params.load()
-    nets = list(settings.nets)
-    found = tqdm(_specified(settings, nets), desc="specify", unit="net", total=len(nets))
-    specs = dict(zip(nets, found, strict=True))
+    specs = dict(tqdm(specify_all(settings), desc="specify", unit="net", total=len(settings.nets)))
     for net, line in settings.nets.items():
         if line.base and specs[net][0]["settings"] == specs[line.base][0]["settings"]:
             raise Problem(
@@ -38,23 +25,6 @@ def main() -> None:
         if file.stem not in specs:
             file.unlink()
     stages.check(settings)
-
-
-def _specified(
-    settings: params.Params, nets: list[str]
-) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """The specs of these nets in their order, by as many processes as they are worth."""
-    work = partial(specify, settings)
-    processes = min(os.cpu_count() or 1, len(nets) // SHARE)
-    if processes < 2:
-        yield from map(work, nets)
-        return
-    # A fork would inherit PyTorch's threads half-way.
-    afresh = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(
-        processes, afresh, initializer=torch.set_num_threads, initargs=(1,)
-    ) as pool:
-        yield from pool.map(work, nets, chunksize=4)
 
 
 if __name__ == "__main__":

@@ -11,13 +11,16 @@ from skipgate.reporting.integrity import findings, stale_specs
 def main() -> None:
     settings = params.load()
     found = list(findings(settings))
-    from skipgate.behaviour import specify  # brings PyTorch, which the other checks do without
+    from skipgate.behaviour import specify_all  # brings PyTorch, which the other checks do without
 
-    fresh = {
-        net: specify(settings, net)
-        for net in tqdm(settings.nets, desc="verify: digests", unit="net", leave=False)
-    }
-    found += stale_specs(fresh)
+    nets = tqdm(
+        specify_all(settings),
+        desc="verify: digests",
+        unit="net",
+        total=len(settings.nets),
+        leave=False,
+    )
+    found += stale_specs(dict(nets))
     for sentence in found:
         print(f"verify: {sentence}")
     if found:

@@ -8,6 +8,11 @@ both alone.
 
 import dataclasses
 import math
+import multiprocessing
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from typing import Any
 
 import torch
@@ -35,6 +40,8 @@ TWIN_EXAMPLES = 8
 TWIN_HELD_OUT = 1
 TWIN_BATCH = 5  # leaves a smaller last batch, as real data do
 NORM_DECIMALS = 6
+SHARE = 40
+"""Nets that take longer than another process takes to start."""
 SAME = 0.00001
 """Relative difference below which two traces are one behaviour.
 
@@ -63,6 +70,20 @@ def specify(params: Params, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     probing = params.probes[net.probes]
     digests = {kind: _probe_digest(kind, subject, probing) for kind in probing.kinds}
     return train, {"net": name, "settings": plain(probing), "digests": digests}
+
+
+def specify_all(params: Params) -> Iterator[tuple[str, tuple[dict[str, Any], dict[str, Any]]]]:
+    """Every net with its specs, in their order, by as many processes as they are worth."""
+    nets = list(params.nets)
+    work = partial(specify, params)
+    processes = min(os.cpu_count() or 1, len(nets) // SHARE)
+    if processes < 2:
+        yield from zip(nets, map(work, nets), strict=True)
+        return
+    # A fork would inherit PyTorch's threads half-way.
+    afresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, afresh, torch.set_num_threads, (1,)) as pool:
+        yield from zip(nets, pool.map(work, nets, chunksize=4), strict=True)
 
 
 def _probe_digest(kind: str, subject: Subject, settings: Probes) -> str:
