@@ -75,7 +75,8 @@ class Spelling(nn.Module):
 def _distinct(numbers: Tensor) -> tuple[Tensor, Tensor]:
     """The distinct numbers, and where each of the given stands among them."""
     if isinstance(numbers, FakeTensor):  # no content, so they count as different
-        return numbers.flatten(), torch.arange(numbers.numel()).view(numbers.shape)
+        every = torch.arange(numbers.numel(), device=numbers.device)
+        return numbers.flatten(), every.view(numbers.shape)
     found: tuple[Tensor, Tensor] = torch.unique(numbers, return_inverse=True)
     return found
 
