@@ -6,7 +6,9 @@ Nobody could make up images with the recorded hashes; all else of a data set's s
 import struct
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from skipgate.data import raw
 from skipgate.data.images import NAMES
 from skipgate.data.sources import cifar10
 from skipgate.files import sha256
-from skipgate.settings import Classify, Source
+from skipgate.settings import MARKS, Source
 from tests import archives
 
 CIFAR10 = (*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin")
@@ -24,7 +26,7 @@ MNIST = (
     "t10k-images-idx3-ubyte",
     "t10k-labels-idx1-ubyte",
 )
-Made = tuple[Classify, Source]
+Made = tuple[Any, Source]
 """The settings by which made-up files are known."""
 
 
@@ -109,12 +111,25 @@ def make_imagenet(root: Path, monkeypatch, known: Made) -> Made:
     return replace(known[0], train=1000, test=1000), known[1]
 
 
+def make_ptb(root: Path, monkeypatch, known: Made) -> Made:
+    """Each word of a vocabulary of the recorded size once, of as many letters as it has."""
+    signs = 2
+    letters = [chr(ord("A") + i) for i in range(known[0].characters - MARKS - signs)]
+    names = islice(product(letters, repeat=3), known[0].vocabulary - signs)
+    words = ["".join(letters), *("".join(name) for name in names)][: known[0].vocabulary - signs]
+    files = dict.fromkeys(known[1].files, " ".join(words).encode() + b"\n")
+    put(root, monkeypatch, "ptb", files)
+    counts = dict.fromkeys(("train", "validation", "test"), len(words) + 1)
+    return replace(known[0], sha256="", **counts), _with_hashes(known[1], files)
+
+
 MAKERS = {
     "cifar10": make_cifar10,
     "cifar100": make_cifar100,
     "svhn": make_svhn,
     "mnist": make_mnist,
     "imagenet": make_imagenet,
+    "ptb": make_ptb,
 }
 """By data set: puts files into the user's folder, and gives the settings that they are known by."""
 
