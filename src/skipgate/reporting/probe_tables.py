@@ -17,6 +17,8 @@ RULES = {
 SHARES = ("0%", "25%", "50%", "75%")
 """Of the blocks that keep the shape; what `probes/speed` measures."""
 GATES = ("T", "C")
+QUERIES = 5
+"""Words whose nearest fit on a screen side by side."""
 TENTHS = {"least open": 0, "first tenth": 1, "median": 5, "last tenth": 9, "most open": 10}
 """Of the units, which `probes/words` orders."""
 LOST = {
@@ -192,21 +194,24 @@ def nearest_words(study: StudyResults) -> str:
     having = study.having("words")
     if not having:
         return ""
-    first = next(iter(having.values()))
-    queries = first.part("words")["queries"]
-    rows: list[dict[str, object]] = [
-        {"net": f"`{net}`", "layers": side, **_neighbours(result, side, queries)}
-        for net, result in having.items()
-        for side in ("before", "after")
-    ]
-    return markdown(rows) if queries else ""
+    queries = next(iter(having.values())).part("words")["queries"]
+    tables = []
+    for start in range(0, len(queries), QUERIES):
+        few = slice(start, start + QUERIES)
+        rows: list[dict[str, object]] = [
+            {"net": f"`{net}`", "layers": side, **_neighbours(result, side, few)}
+            for net, result in having.items()
+            for side in ("before", "after")
+        ]
+        tables.append(markdown(rows))
+    return "\n\n".join(tables)
 
 
-def _neighbours(result: Result, side: str, queries: Sequence[str]) -> dict[str, str]:
-    found = result.part("words")[side]
+def _neighbours(result: Result, side: str, few: slice) -> dict[str, str]:
+    part = result.part("words")
     return {
         f"*{query}*": "<br>".join(_as_text(row[0]) for row in ranks)
-        for query, ranks in zip(queries, found, strict=True)
+        for query, ranks in zip(part["queries"][few], part[side][few], strict=True)
     }
 
 

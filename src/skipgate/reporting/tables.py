@@ -1,6 +1,7 @@
 """Tables in Markdown, every number linked to the file it comes from."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -225,11 +226,13 @@ def origins(study: StudyResults) -> str:
 
 
 def _trained(result: Result) -> str:
-    """Where and for how long; seeds that were trained apart are told apart."""
-    runs = result.runs
-    places = [
-        f"{run['device']}, {run['threads']} thread(s), {run['seconds']:.0f} s"
-        + (f" ({told(run['seeds'])})" if len(runs) > 1 else "")
-        for run in runs
-    ]
-    return "; ".join(places)
+    """Where, and for how long one after the other; seeds of several places are told apart."""
+    places: dict[str, list[dict[str, Any]]] = {}
+    for run in result.runs:
+        places.setdefault(f"{run['device']}, {run['threads']} thread(s)", []).append(run)
+    found = []
+    for place, runs in places.items():
+        seconds = " + ".join(f"{run['seconds']:.0f}" for run in runs)
+        seeds = told([seed for run in runs for seed in run["seeds"]])
+        found.append(f"{place}, {seconds} s" + (f" ({seeds})" if len(places) > 1 else ""))
+    return "; ".join(found)
