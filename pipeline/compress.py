@@ -8,9 +8,9 @@ import argparse
 from pathlib import Path
 
 from pipeline.stage import answer
-from skipgate import paths, specs
+from skipgate import params, paths, specs
 from skipgate.files import Problem, write_atomically
-from skipgate.reporting.tables import markdown
+from skipgate.reader import nearest
 from skipgate.training.models import unpack
 
 ALONE = 500
@@ -18,6 +18,9 @@ ALONE = 500
 
 
 def main(net: str, out: Path, seed: int, blocks: str | None, *, force: bool) -> None:
+    known = params.load().nets
+    if net not in known:
+        raise Problem(f"params.yaml has no net '{net}'; {nearest(net, known)}")
     spec = specs.load(net)
     remedy = f"run: dvc repro train@{net}"
     weights = unpack(paths.model_file(spec.study, net), spec.digest, remedy)
@@ -27,6 +30,7 @@ def main(net: str, out: Path, seed: int, blocks: str | None, *, force: bool) -> 
     wanted = None if blocks is None else places(blocks)
     from skipgate import compression  # brings PyTorch, which a refusal does without
     from skipgate.nets import plain
+    from skipgate.reporting.tables import markdown
 
     subject = compression.trained(spec, weights, seed)
     smaller = compression.compress(subject, wanted, force=force)

@@ -77,8 +77,8 @@ def _records(params: Params) -> dict[str, dict[str, Any]]:
     return {name: recorded(name) for name in (*params.studies, "theory")}
 
 
-def study_table(params: Params, start: Path) -> str:
-    """One line per study, with links from a page in the folder `start`."""
+def study_table(params: Params, start: Path | None = None) -> str:
+    """One line per study; for a page in the folder `start`, with links from there."""
     return markdown([_line(params, name, start) for name in (*params.studies, "theory")])
 
 
@@ -107,16 +107,15 @@ def surprises(params: Params) -> list[str]:
     return [text for _, _, text in sorted(found)[:MOST_FINDINGS]]
 
 
-def _line(params: Params, name: str, start: Path) -> dict[str, object]:
+def _line(params: Params, name: str, start: Path | None) -> dict[str, object]:
     """One study's line; what is not there yet has a dash."""
-    page = paths.REPORTS / f"{name}.md"
     record = recorded(name)
     verdicts = record.get("verdicts", {})
     totals = record.get("totals", {})
     answers = record.get("answers", {})
     nets = f"{record.get('nets', 0)} of {len(params.nets_of(name))}"
     return {
-        "study": f"[{name}]({paths.link(page, start)})" if page.exists() else name,
+        "study": name if start is None else _linked(name, start),
         "nets run": nets if name in params.studies else "-",
         "numbers": totals.get("cells", "-"),
         "decidable": totals.get("decidable", "-"),
@@ -124,6 +123,12 @@ def _line(params: Params, name: str, start: Path) -> dict[str, object]:
         "claims": sum(answers.values()) if answers else "-",
         **{word: answers.get(word, "-") for word in ANSWERS if word != "not run"},
     }
+
+
+def _linked(name: str, start: Path) -> str:
+    """A study's name, leading to its page if there is one."""
+    page = paths.REPORTS / f"{name}.md"
+    return f"[{name}]({paths.link(page, start)})" if page.exists() else name
 
 
 def _meaning(params: Params, name: str) -> str:
