@@ -22,11 +22,16 @@ def main(net: str, out: Path, seed: int, blocks: str | None, *, force: bool) -> 
     if net not in known:
         raise Problem(f"params.yaml has no net '{net}'; {nearest(net, known)}")
     spec = specs.load(net)
+    if seed not in range(spec.seeds):
+        raise Problem(
+            f"{net} has {specs.told(range(spec.seeds))}, and no seed {seed}; for more, set seeds: "
+            f"on its line of {paths.PARAMS}"
+        )
     remedy = f"run: dvc repro train@{net}"
     weights = unpack(paths.model_file(spec.study, net), spec.digest, remedy)
     if seed not in weights:
-        at_hand = specs.told(sorted(weights)) if weights else "no seed"
-        raise Problem(f"{net}: of its weights {at_hand} is at hand, and not seed {seed}; {remedy}")
+        at_hand = specs.told(sorted(weights)) if weights else "none"
+        raise Problem(f"the weights of {net}, seed {seed}, are not at hand ({at_hand}); {remedy}")
     wanted = None if blocks is None else places(blocks)
     from skipgate import compression  # brings PyTorch, which a refusal does without
     from skipgate.nets import plain

@@ -94,6 +94,17 @@ def test_wrong_words_are_answered_in_one_sentence(words, message):
     assert len(said.splitlines()) == 1
 
 
+def test_a_reader_who_leaves_early_gets_no_traceback():
+    """As `head` does."""
+    command = [sys.executable, "-m", "pipeline.show"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 141
+
+
 def test_elsewhere_it_says_where_to_go(tmp_path):
     said = typed("show", folder=tmp_path, code=1)
     assert said.strip() == (
