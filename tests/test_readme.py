@@ -7,8 +7,10 @@ from itertools import chain
 import pytest
 import yaml
 
+from skipgate import params, paths
+from skipgate.files import write_json
+from skipgate.reporting import overview
 from skipgate.reporting.integrity import LINK
-from skipgate.reporting.overview import PLACE
 from tests.toys import ROOT
 
 PAGES = sorted(
@@ -39,7 +41,7 @@ def test_every_link_leads_somewhere(page):
 
 
 def test_every_rendered_part_has_its_place():
-    parts = PLACE.findall((ROOT / "README.md").read_text())
+    parts = overview.PLACE.findall((ROOT / "README.md").read_text())
     assert [name for _, name, _ in parts] == ["found", "judged", "coverage", "verdicts"]
 
 
@@ -52,3 +54,26 @@ def test_the_citation_is_of_this_version_and_names_all_sources():
     links = {each["url"] for each in cited["references"]}
     for paper in papers:
         assert "arxiv" not in paper or f"https://arxiv.org/abs/{paper['arxiv']}" in links
+
+
+def test_what_was_found_counts_no_toy_and_leads_with_the_clearest(tmp_path, monkeypatch):
+    (tmp_path / "params.yaml").symlink_to(ROOT / "params.yaml")
+    monkeypatch.chdir(tmp_path)
+    answers = {"holds": 2, "fails": 1, "undecided": 3, "not run": 9}
+    made_up = {"toy": ("digits", "agrees", 9), "own": ("mnist", "differs", 2)}
+    for text, (study, word, clarity) in made_up.items():
+        record = {
+            "cells": {"a": {"word": word}, "b": {"word": "not run"}},
+            "answers": answers,
+            "findings": [
+                {"text": f"{text} {number}", "clarity": clarity + number} for number in range(2)
+            ],
+        }
+        write_json(paths.verdict_file(study), record)
+    numbers, claims, surprise = overview.found(params.load()).splitlines()
+    assert "Of 1 reported numbers" in numbers
+    assert "1 differ from ours, 0 agree and 0 are inconclusive; of 0 that follow" in numbers
+    assert claims.endswith(
+        "Of 6 tests of what the papers say in words, 2 hold, 1 fail and 3 are undecided."
+    )
+    assert surprise.endswith("**mnist**: own 1")
