@@ -1,25 +1,22 @@
 """Compare a study's fresh numbers with its frozen ones; exit with 1 if one has left its band.
 
-Without names it looks at all nets of the study.
+Without names of nets it looks at all nets of the study.
 """
 
 import argparse
 from collections.abc import Sequence
 
-from pipeline.stage import answer
+from pipeline.stage import answer, study_of
 from skipgate import params, paths
 from skipgate.files import Problem
-from skipgate.judging import frozen
-from skipgate.reader import nearest
-from skipgate.reporting.gate_page import bands_tables
-from skipgate.results import store
 
 
 def main(name: str, nets: Sequence[str]) -> None:
-    study = store.load(params.load(), name)
-    for net in nets:
-        if net not in study.specs:
-            raise Problem(f"{name} has no net '{net}'; {nearest(net, study.specs)}")
+    study = study_of(params.load(), name, nets)
+    # These bring SciPy and pandas, after a wrong name is refused.
+    from skipgate.judging import frozen
+    from skipgate.reporting.gate_page import bands_tables
+
     remedy = f"run: make freeze STUDY={name} REASON='...'"
     bands = frozen.bands(study, nets)
     absent = sorted(set(nets or study.specs) - bands.keys())
@@ -44,6 +41,8 @@ def main(name: str, nets: Sequence[str]) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("name", help="a study of params.yaml")
-    parser.add_argument("nets", nargs="*", help="nets of that study (default: all)")
+    parser.add_argument("name", metavar="STUDY", help="a study of params.yaml")
+    parser.add_argument(
+        "nets", metavar="NET", nargs="*", default=(), help="nets of that study (default: all)"
+    )
     answer(main, vars(parser.parse_args()))

@@ -8,9 +8,9 @@ import argparse
 from pathlib import Path
 
 from pipeline.stage import answer
-from skipgate import paths, specs
+from skipgate import params, paths, specs
 from skipgate.files import Problem, write_atomically
-from skipgate.reporting.tables import markdown
+from skipgate.reader import nearest
 from skipgate.training.models import unpack
 
 ALONE = 500
@@ -18,15 +18,24 @@ ALONE = 500
 
 
 def main(net: str, out: Path, seed: int, blocks: str | None, *, force: bool) -> None:
+    known = params.load().nets
+    if net not in known:
+        raise Problem(f"params.yaml has no net '{net}'; {nearest(net, known)}")
     spec = specs.load(net)
+    if seed not in range(spec.seeds):
+        raise Problem(
+            f"{net} has {specs.told(range(spec.seeds))}, and no seed {seed}; for more, set seeds: "
+            f"on its line of {paths.PARAMS}"
+        )
     remedy = f"run: dvc repro train@{net}"
     weights = unpack(paths.model_file(spec.study, net), spec.digest, remedy)
     if seed not in weights:
-        at_hand = specs.told(sorted(weights)) if weights else "no seed"
-        raise Problem(f"{net}: of its weights {at_hand} is at hand, and not seed {seed}; {remedy}")
+        at_hand = specs.told(sorted(weights)) if weights else "none"
+        raise Problem(f"the weights of {net}, seed {seed}, are not at hand ({at_hand}); {remedy}")
     wanted = None if blocks is None else places(blocks)
     from skipgate import compression  # brings PyTorch, which a refusal does without
     from skipgate.nets import plain
+    from skipgate.reporting.tables import markdown
 
     subject = compression.trained(spec, weights, seed)
     smaller = compression.compress(subject, wanted, force=force)

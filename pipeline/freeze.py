@@ -9,12 +9,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.stage import answer
+from pipeline.stage import answer, study_of
 from skipgate import params, paths
 from skipgate.fanout.reference import reference_run
 from skipgate.files import Problem, read_json, write_atomically, write_json
-from skipgate.judging import frozen
-from skipgate.reader import nearest
 from skipgate.results import store
 
 CHANGELOG = Path("CHANGELOG.md")
@@ -28,11 +26,10 @@ def main(name: str, nets: Sequence[str], reason: str, jobs: int) -> None:
             "reason goes into CHANGELOG.md with the old and the new numbers"
         )
     settings = params.load()
-    study = store.load(settings, name)
-    for net in nets:
-        if net not in study.specs:
-            raise Problem(f"{name} has no net '{net}'; {nearest(net, study.specs)}")
+    study = study_of(settings, name, nets)
     study.demand("train")
+    from skipgate.judging import frozen  # brings SciPy, after a wrong name is refused
+
     old = frozen.load(study)
     content = frozen.freeze(_reference(settings, name, nets, jobs) or study, reason)
     if nets:
@@ -70,9 +67,13 @@ def _reference(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("name", help="a study of params.yaml")
+    parser.add_argument("name", metavar="STUDY", help="a study of params.yaml")
     parser.add_argument(
-        "nets", nargs="*", help="nets of that study; the others stay as they are (default: all)"
+        "nets",
+        metavar="NET",
+        nargs="*",
+        default=(),
+        help="nets of that study; the others stay as they are (default: all)",
     )
     parser.add_argument("--reason", required=True, help="why, for CHANGELOG.md")
     parser.add_argument("--jobs", type=int, default=2, help="nets at once (default: %(default)s)")

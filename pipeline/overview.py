@@ -3,9 +3,6 @@
 Also the picture of every judged number, and the list of what the papers report.
 """
 
-import re
-from pathlib import Path
-
 from pipeline.stage import run
 from skipgate import params, paths
 from skipgate.files import write_atomically
@@ -13,10 +10,7 @@ from skipgate.judging import papers
 from skipgate.reporting import judged
 from skipgate.reporting.gate_page import gate_page
 from skipgate.reporting.listing import papers_page
-from skipgate.reporting.overview import overview_page, picture, recorded, summary
-
-README = Path("README.md")
-PLACE = re.compile(r"(<!-- (verdicts|judged) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
+from skipgate.reporting.overview import README, overview_page, readme, recorded
 
 
 def main() -> None:
@@ -24,12 +18,7 @@ def main() -> None:
     known = papers.load(settings)
     records = {name: recorded(name) for name in (*settings.studies, "theory")}
     judged.draw(records, known, paths.judged_file())
-    told = {
-        "verdicts": summary(settings, known, README.parent),
-        "judged": picture(settings, README.parent),
-    }
-    text = PLACE.sub(lambda m: f"{m[1]}{told[m[2]]}\n{m[3]}", README.read_text())
-    write_atomically(README, text.encode())
+    write_atomically(README, readme(settings, known).encode())
     write_atomically(paths.REPORTS / "README.md", overview_page(settings, known).encode())
     write_atomically(paths.REPORTS / "papers.md", papers_page(settings, known).encode())
     write_atomically(paths.REPORTS / "gate.md", gate_page(settings).encode())

@@ -5,11 +5,12 @@ from tqdm import tqdm
 from pipeline.stage import run
 from skipgate import params
 from skipgate.files import Problem
-from skipgate.reporting.integrity import findings, stale_specs
 
 
 def main() -> None:
     settings = params.load()
+    from skipgate.reporting.integrity import findings, stale_specs  # brings pandas
+
     found = list(findings(settings))
     from skipgate.behaviour import specify_all  # brings PyTorch, which the other checks do without
 

@@ -9,16 +9,17 @@ from pipeline.stage import run
 from skipgate import params, specs
 from skipgate.files import Problem
 from skipgate.reader import nearest
-from skipgate.reporting.integrity import stale_specs
-from skipgate.reporting.story import story
-from skipgate.tracking import runs_of
 
 
 def main(net: str) -> None:
     settings = params.load()
     if net not in settings.nets:
         raise Problem(f"params.yaml has no net '{net}'; {nearest(net, settings.nets)}")
-    from skipgate.behaviour import specify  # brings PyTorch, after a wrong name is refused
+    # These bring PyTorch and MLflow, after a wrong name is refused.
+    from skipgate.behaviour import specify
+    from skipgate.reporting.integrity import stale_specs
+    from skipgate.reporting.story import story
+    from skipgate.tracking import runs_of
 
     changes = list(stale_specs({net: specify(settings, net)}))
     print(story(settings, net, changes, runs_of(Path(), net, specs.load(net).digest)))

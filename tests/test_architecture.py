@@ -17,6 +17,7 @@ WITHOUT_TORCH = (
     "lockfile",
     "paths",
     "reader",
+    "cli",
     "settings",
     "variations",
     "params",
@@ -49,6 +50,7 @@ LAYERS = (
     "bench_convolutions",
     "bench_compiled",
     "bench_language",
+    "bench_page",
 )
 """Each may import what stands before it, and itself. What has no torch imports nothing that has."""
 

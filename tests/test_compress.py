@@ -68,7 +68,7 @@ def test_blocks_that_are_open_are_refused_in_one_sentence_and_nothing_is_written
             [STRICT_FREE],
             "models/digits/residual-2.pt is not there; run: dvc repro train@residual-2",
         ),
-        ([NET, "--seed", "7"], f"and not seed 7; run: dvc repro train@{NET}"),
+        ([NET, "--seed", "7"], "and no seed 7; for more, set seeds: on its line of params.yaml"),
         ([NET, "--blocks", "one"], "--blocks wants numbers such as 3,5, found 'one'"),
         ([NET, "--blocks", "99"], "has no block 99; choose from 0 to 8"),
     ],

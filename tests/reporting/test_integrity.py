@@ -17,7 +17,7 @@ from tests.toys import ROOT
 def project(tmp_path, monkeypatch):
     for name in ("results", "specs", "papers", "frozen", "reports"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    for name in ("params.yaml", "dvc.lock"):
+    for name in ("params.yaml", "dvc.lock", "README.md"):
         shutil.copy(ROOT / name, tmp_path)
     for name in ("docs", "src", "tests"):  # which pages lead to
         (tmp_path / name).symlink_to(ROOT / name)
@@ -71,6 +71,15 @@ def test_an_edited_digit_of_a_report_is_named(project):
     (line,) = findings(params.load())
     assert re.match(
         r"reports/digits\.md, line \d+: says '.*9\..*' where the results render to '.*3\..*'; run: make report",
+        line,
+    )
+
+
+def test_an_edited_number_of_the_readme_is_named(project):
+    replace("README.md", r"Of \d+ tests", "Of 1000 tests")
+    (line,) = findings(params.load())
+    assert re.match(
+        r"README\.md, line \d+: says '.*Of 1000 tests.*' where .*; run: dvc repro -f -s overview",
         line,
     )
 

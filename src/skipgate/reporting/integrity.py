@@ -19,7 +19,7 @@ from skipgate.params import Params
 from skipgate.reporting.audit_page import audit_page
 from skipgate.reporting.gate_page import gate_page
 from skipgate.reporting.listing import papers_page
-from skipgate.reporting.overview import overview_page, recorded
+from skipgate.reporting.overview import README, overview_page, readme, recorded
 from skipgate.reporting.pages import study_page
 from skipgate.reporting.theory import theory_page
 from skipgate.results import store
@@ -46,6 +46,7 @@ def findings(params: Params) -> Iterator[str]:
     yield from differs(paths.REPORTS / "papers.md", papers_page(params, known), remedy)
     yield from differs(paths.REPORTS / "README.md", overview_page(params, known), remedy)
     yield from differs(paths.REPORTS / "gate.md", gate_page(params), remedy)
+    yield from differs(README, readme(params, known), remedy)
     yield from dead_links()
 
 

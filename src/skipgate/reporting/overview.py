@@ -1,5 +1,8 @@
 """The overview of all studies: what can be taken in at a glance, and what surprises most."""
 
+import re
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,9 @@ MEANINGS = {
     "not run": "no result of the present code",
 }
 MOST_FINDINGS = 8
+README = Path("README.md")
+PLACE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
+"""A part of a page that is rendered, while the rest is written by hand."""
 
 
 def overview_page(params: Params, papers: dict[str, Paper]) -> str:
@@ -37,7 +43,8 @@ def overview_page(params: Params, papers: dict[str, Paper]) -> str:
     parts = [
         NOTE.format(stage="overview"),
         "# Results",
-        summary(params, papers, paths.REPORTS),
+        covered(params, papers),
+        summary(params, paths.REPORTS),
         picture(params, paths.REPORTS),
         "## What surprises most",
         findings,
@@ -60,11 +67,78 @@ def _audited(papers: dict[str, Paper]) -> str:
     )
 
 
-def summary(params: Params, papers: dict[str, Paper], start: Path) -> str:
-    """How much is covered, and one line per study, for a page in the folder `start`."""
+def readme(params: Params, papers: dict[str, Paper]) -> str:
+    """The project's README with what is rendered in it renewed."""
+    blocks = {
+        "found": found(params),
+        "judged": picture(params, README.parent),
+        "coverage": covered(params, papers),
+        "verdicts": summary(params, README.parent),
+    }
+    return placed(README.read_text() if README.exists() else "", blocks)
+
+
+def placed(page: str, blocks: Mapping[str, str]) -> str:
+    """A page with each block between its marks, where it has them."""
+
+    def block(marks: re.Match[str]) -> str:
+        before, name, after = marks.groups()
+        return f"{before}{blocks[name]}\n{after}" if name in blocks else marks[0]
+
+    return PLACE.sub(block, page)
+
+
+def found(params: Params) -> str:
+    """What came out, in three sentences: numbers, claims and the clearest surprise."""
+    # A toy's numbers are not the papers'.
+    studies = [name for name, settings in params.studies.items() if not settings.deviation]
+    surprise = next(iter(surprises(params)), "nothing yet.")
+    more = f"{paths.link(paths.REPORTS / 'README.md', README.parent)}#what-surprises-most"
+    sentences = [
+        f"**Numbers.** {_numbers(studies)}",
+        f"**Claims.** {_claims([*studies, 'theory'])}",
+        f"**What surprises most** ([and what else]({more})). {surprise}",
+    ]
+    return "\n".join(f"- {sentence}" for sentence in sentences)
+
+
+def _numbers(studies: list[str]) -> str:
+    words = _words(studies)
+    exact = _words(["theory"])
+    return (
+        f"Of {words.total()} reported numbers that were trained for at their paper's own protocol, "
+        f"{words['differs']} differ from ours, {words['agrees']} agree and "
+        f"{words['inconclusive']} are inconclusive; of {exact.total()} that follow without "
+        f"training, {exact['agrees']} agree and {exact['differs']} differ."
+    )
+
+
+def _claims(studies: list[str]) -> str:
+    answers = Counter[str]()
+    for name in studies:
+        answers.update(recorded(name).get("answers", {}))
+    tested = sum(answers[word] for word in ("holds", "fails", "undecided"))
+    return (
+        f"Of {tested} tests of what the papers say in words, {answers['holds']} hold, "
+        f"{answers['fails']} fail and {answers['undecided']} are undecided."
+    )
+
+
+def _words(studies: list[str]) -> Counter[str]:
+    """How many cells of these studies were judged by which word."""
+    cells = [cell for name in studies for cell in recorded(name).get("cells", {}).values()]
+    return Counter(cell["word"] for cell in cells if cell["word"] in judged.LOOKS)
+
+
+def covered(params: Params, papers: dict[str, Paper]) -> str:
+    """How much of what is reported was run, in one sentence."""
+    return str(coverage(params, papers, _records(params)))
+
+
+def summary(params: Params, start: Path) -> str:
+    """One line per study, and what it does not say, for a page in the folder `start`."""
     told = [f"- {text}" for name in _records(params) if (text := _meaning(params, name))]
-    covered = str(coverage(params, papers, _records(params)))
-    return "\n\n".join([covered, study_table(params, start), "\n".join(told)])
+    return "\n\n".join([study_table(params, start), "\n".join(told)])
 
 
 def picture(params: Params, start: Path) -> str:
@@ -77,8 +151,8 @@ def _records(params: Params) -> dict[str, dict[str, Any]]:
     return {name: recorded(name) for name in (*params.studies, "theory")}
 
 
-def study_table(params: Params, start: Path) -> str:
-    """One line per study, with links from a page in the folder `start`."""
+def study_table(params: Params, start: Path | None = None) -> str:
+    """One line per study; for a page in the folder `start`, with links from there."""
     return markdown([_line(params, name, start) for name in (*params.studies, "theory")])
 
 
@@ -107,16 +181,15 @@ def surprises(params: Params) -> list[str]:
     return [text for _, _, text in sorted(found)[:MOST_FINDINGS]]
 
 
-def _line(params: Params, name: str, start: Path) -> dict[str, object]:
+def _line(params: Params, name: str, start: Path | None) -> dict[str, object]:
     """One study's line; what is not there yet has a dash."""
-    page = paths.REPORTS / f"{name}.md"
     record = recorded(name)
     verdicts = record.get("verdicts", {})
     totals = record.get("totals", {})
     answers = record.get("answers", {})
     nets = f"{record.get('nets', 0)} of {len(params.nets_of(name))}"
     return {
-        "study": f"[{name}]({paths.link(page, start)})" if page.exists() else name,
+        "study": name if start is None else _linked(name, start),
         "nets run": nets if name in params.studies else "-",
         "numbers": totals.get("cells", "-"),
         "decidable": totals.get("decidable", "-"),
@@ -124,6 +197,12 @@ def _line(params: Params, name: str, start: Path) -> dict[str, object]:
         "claims": sum(answers.values()) if answers else "-",
         **{word: answers.get(word, "-") for word in ANSWERS if word != "not run"},
     }
+
+
+def _linked(name: str, start: Path) -> str:
+    """A study's name, leading to its page if there is one."""
+    page = paths.REPORTS / f"{name}.md"
+    return f"[{name}]({paths.link(page, start)})" if page.exists() else name
 
 
 def _meaning(params: Params, name: str) -> str:

@@ -1,6 +1,7 @@
 """All about one net on one page: what `pipeline.why` prints."""
 
 import json
+import textwrap
 from typing import Any
 
 from skipgate import specs
@@ -12,6 +13,10 @@ from skipgate.reporting.tables import markdown
 from skipgate.results import store
 from skipgate.results.names import family, size
 from skipgate.results.store import Result
+
+WIDTH = 100
+NAME = 8
+"""Characters of a line, and of the name of a setting at its beginning."""
 
 
 def story(params: Params, net: str, changes: list[str], runs: list[str]) -> str:
@@ -27,7 +32,7 @@ def story(params: Params, net: str, changes: list[str], runs: list[str]) -> str:
         "Results by seed": _seeds(result) if result else f"none: {study.missing[net]}",
         "Verdicts it feeds": _verdicts(judgement, net) or "none: no paper reports its number",
         "Claims it feeds": _claims(judgement, net) or "none",
-        "MLflow": "\n".join(runs) or "not there yet; run: python -m pipeline.sync",
+        "MLflow": "\n".join(runs) or "not there yet; run: make ui",
         "Again": f"make again NET={net}" + (_cost(result) if result else ""),
     }
     return "\n\n".join(f"{title}\n{'-' * len(title)}\n{text}" for title, text in parts.items())
@@ -36,10 +41,12 @@ def story(params: Params, net: str, changes: list[str], runs: list[str]) -> str:
 def _settings(spec: specs.Spec) -> str:
     values: dict[str, Any] = plain(spec.settings)
     values["data"] = {key: values["data"][key] for key in ("kind", "shape", "test")}
-    rows: list[dict[str, object]] = [
-        {"": name, "set to": json.dumps(value).replace('"', "")} for name, value in values.items()
+    words = {name: json.dumps(value).replace('"', "") for name, value in values.items()}
+    lines = [
+        textwrap.fill(f"{name:{NAME}}{said}", WIDTH, subsequent_indent=" " * NAME)
+        for name, said in words.items()
     ]
-    return f"{spec.parameters:,} parameters, digest {spec.digest}\n{markdown(rows)}"
+    return "\n".join([f"{spec.parameters:,} parameters, digest {spec.digest}", *lines])
 
 
 def _seeds(result: Result) -> str:
