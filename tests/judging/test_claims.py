@@ -5,7 +5,7 @@ import pytest
 
 from skipgate import params
 from skipgate.judging import claims, papers
-from skipgate.judging.claims import computed, discards
+from skipgate.judging.claims import computed, discards, language
 from skipgate.judging.evidence import Outcome, Part, above, decide, paired
 from skipgate.results import store
 from tests.toys import ROOT
@@ -161,7 +161,7 @@ def _lesions(cost, whole):
     """What the removal of a block costs, by its place and whether it begins a stage."""
 
     def make(study, m):
-        for result in study.results.values():
+        for result in study.having("lesion").values():
             part = result.parts["lesion"]
             begins = [i == 0 or s != part["stage"][i - 1] for i, s in enumerate(part["stage"])]
             part["whole"] = [whole] * 5
@@ -172,7 +172,7 @@ def _lesions(cost, whole):
 
 def _shuffles(errors):
     def make(study, m):
-        for result in study.results.values():
+        for result in study.having("shuffle").values():
             part = result.parts["shuffle"]
             part["errors"] = [[errors(tau, x) for x in m] for tau in part["tau"]]
 
@@ -201,7 +201,7 @@ def _estimates(**rows):
     """Rows of the probe by a block's place, the last of a stage being as the probe has it."""
 
     def make(study, m):
-        for result in study.results.values():
+        for result in study.having("estimation").values():
             part = result.parts["estimation"]
             part["size"] = each(part["size"], [1.0] * 5)
             for key, value in rows.items():
@@ -246,6 +246,7 @@ ELSEWHERE = {
     "shallow-paths-gradient",
     "looks-linear-by-depth",
     *discards.TESTS,
+    *language.TESTS,
     "gated-beats-original-cifar",
     "k-decay-hurts",
     "k-decay-enforces-identity",
@@ -259,7 +260,7 @@ ELSEWHERE = {
     "without-norm-overfits",
     "highway-fits-better-without-norm",
 }
-"""Claims with tests of their own below, or in `test_claims_on_convolutions.py` and `..._discards.py`."""
+"""Claims with tests of their own below, or in `test_claims_on_convolutions.py`, `..._discards.py` and `..._language.py`."""
 
 
 @pytest.mark.parametrize("claim", MADE)
@@ -297,14 +298,14 @@ def test_one_block_is_enough_to_contradict_any(study, judged):
     """The median block is of no matter."""
     _lesions(lambda first, x: 0.0, whole=2.0)(study, MARGINS["holds"])
     assert judged("lesion-mild", study).answer == "holds"
-    for result in study.results.values():
+    for result in study.having("lesion").values():
         result.parts["lesion"]["without"][-1] = [30.0, 31.0, 29.0, 30.5, 30.2]
     assert judged("lesion-mild", study).answer == "fails"
 
 
 def test_networks_that_can_only_add_do_not_decide_on_their_bias(study, judged):
     outcome = judged("estimation-error-zero-mean", study)
-    assert {"conv-residual", "conv-gated"} == set(outcome.nets)
+    assert {"conv-residual", "conv-gated", "pre-residual-40"} == set(outcome.nets)
     stages = [p.name for p in outcome.beside if ": output less A" in p.name]
     beside = {p.name.split(",")[0] for p in outcome.beside if p.name not in stages}
     assert beside == {"residual-50", "gated-50", "highway-10"}
@@ -351,7 +352,7 @@ def test_what_could_not_be_otherwise_is_no_finding(study, judged):
 def test_short_paths_or_long_ones_carry_the_gradient(study, judged, factor, answer):
     """With a factor a for each block passed, lengths follow a binomial law with the share a / (1 + a)."""
     spread = (0.0, 0.1, -0.1, 0.05, 0.02)
-    for result in study.results.values():
+    for result in study.having("paths").values():
         rows = range(len(result.parts["paths"]["norm"]))
         result.parts["paths"]["open"] = [len(rows) - 1] * len(spread)
         result.parts["paths"]["norm"] = [
@@ -391,3 +392,11 @@ def test_a_claim_that_no_net_decides_says_what_it_takes(study):
     outcome = claims.judge(paper, "gating-needed-lm", study)
     assert (outcome.answer, str(outcome)) == ("not run", "a language model")
     assert not claims.concerns("gating-needed-lm", study)
+
+
+def test_a_net_that_is_not_to_be_probed_so_is_not_waited_for(study, judged):
+    """The deepest trained network left is one whose gates and estimates alone are asked."""
+    scores(study, "residual-50", [3.0, 3.0, 3.0, 3.0, 80.0])
+    outcome = judged("lesion-mild", study)
+    assert "pre-residual-40" not in outcome.nets
+    assert "pre-residual-40" in judged("residual-zero-mean", study).nets

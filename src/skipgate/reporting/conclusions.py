@@ -219,7 +219,7 @@ def _pruned(study: StudyResults) -> str:
     """What half of the blocks is worth in the deepest networks."""
     told = []
     for kind in ("gated", "residual"):
-        result = deepest(study, kind, learnt=True)
+        result = deepest(study.asked("prune"), kind, learnt=True)
         if result is None:
             continue
         random = np.array(result.part("prune")["random"], dtype=float)
@@ -237,7 +237,7 @@ def _lesions(study: StudyResults) -> str:
         return _every_lesion(study)
     told = []
     for kind in dict.fromkeys(family(spec) for spec in study.specs.values()):
-        result = deepest(study, kind, learnt=True)
+        result = deepest(study.asked("lesion"), kind, learnt=True)
         if result is not None and result.has("lesion"):
             worst = study.measure.worst(_by_block(result))
             told.append(f"`{result.spec.net}` {study.measure.text(worst)}")

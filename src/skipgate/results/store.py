@@ -1,6 +1,6 @@
 """Results on disk, which are the truth; everything else is a view of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
@@ -172,6 +172,8 @@ class StudyResults:
     """Of which net its variations are one, and what they change."""
     bases: dict[str, Result] = field(default_factory=dict)
     """The nets that are varied, wherever they stand."""
+    unasked: dict[str, set[str]] = field(default_factory=dict)
+    """By probe, the nets that are not to have it."""
 
     @property
     def main(self) -> "StudyResults":
@@ -180,11 +182,18 @@ class StudyResults:
         Those are set beside nets that stand elsewhere, and beside nothing else.
         """
         foreign = {net for net, change in self.changes.items() if change.base not in self.specs}
+        return self._without(foreign)
+
+    def asked(self, *probes: str) -> "StudyResults":
+        """The nets that are to have these probes: nothing waits for others to be probed so."""
+        return self._without({net for probe in probes for net in self.unasked.get(probe, ())})
+
+    def _without(self, nets: set[str]) -> "StudyResults":
         return replace(
             self,
-            specs={net: spec for net, spec in self.specs.items() if net not in foreign},
-            results={net: one for net, one in self.results.items() if net not in foreign},
-            missing={net: why for net, why in self.missing.items() if net not in foreign},
+            specs={net: spec for net, spec in self.specs.items() if net not in nets},
+            results={net: one for net, one in self.results.items() if net not in nets},
+            missing={net: why for net, why in self.missing.items() if net not in nets},
         )
 
     @property
@@ -244,7 +253,14 @@ def load(params: Params, study: str) -> StudyResults:
         absent,
         {net: Change(line.base, line.choices) for net, line in lines.items() if line.base},
         bases={line.base: result_of(line.base) for line in lines.values() if line.base},
+        unasked=_unasked(known),
     )
+
+
+def _unasked(known: Iterable[str]) -> dict[str, set[str]]:
+    asked = {net: specs.load_probing(net).digests.keys() for net in known}
+    every = {probe for probes in asked.values() for probe in probes}
+    return {probe: {net for net, own in asked.items() if probe not in own} for probe in every}
 
 
 def result_of(net: str) -> Result:

@@ -62,7 +62,7 @@ def lesion_mild(study: StudyResults) -> Found | None:
             below(f"{name}, error without any block, under {failed:g}%", error, failed, unit),
         ]
 
-    return of_trained(study, parts)
+    return of_trained(study.asked("lesion"), parts)
 
 
 def lesion_early(study: StudyResults) -> Found | None:
@@ -80,12 +80,12 @@ def lesion_early(study: StudyResults) -> Found | None:
             found.append(paired(f"{name}, blocks that begin a stage", changing, median, unit))
         return found
 
-    return of_trained(study, parts)
+    return of_trained(study.asked("lesion"), parts)
 
 
 def lesion_kills_plain(study: StudyResults) -> Found | None:
     """The block of a plain network that is missed least."""
-    result = deepest(study, "plain", learnt=True)
+    result = deepest(study.asked("lesion"), "plain", learnt=True)
     if result is None:
         return None
     least = np.nanmin(np.array(result.part("lesion")["without"], dtype=float), axis=0).tolist()
@@ -113,7 +113,7 @@ def shuffle_smooth(study: StudyResults) -> Found | None:
         ]
         return [above(f"{result.spec.net}, rank correlation above {SMOOTH:g}", ranks, SMOOTH)]
 
-    return of_resnets(study, parts)
+    return of_resnets(study.asked("shuffle"), parts)
 
 
 def shuffle_mild(study: StudyResults) -> Found | None:
@@ -131,7 +131,7 @@ def shuffle_mild(study: StudyResults) -> Found | None:
         share = [float(row[own].mean()) for own, row in zip(chosen, mild, strict=True)]
         return [above(f"{result.spec.net}, share of orders above {MANY:g}", share, MANY)]
 
-    return of_resnets(study, parts)
+    return of_resnets(study.asked("shuffle"), parts)
 
 
 def gates_sparse(study: StudyResults) -> Found | None:

@@ -63,16 +63,11 @@ def sweeps(study: StudyResults) -> list[list[Spec]]:
     The smallest epsilon comes first.
     """
     groups: dict[str, list[Spec]] = {}
-    for net, spec in study.specs.items():
-        if family(spec) == "epsilon" and _is_asked(study, net):
+    for spec in study.asked("identity").specs.values():
+        if family(spec) == "epsilon":
             key = digest_of(spec.dataset, _but_epsilon(spec.settings))
             groups.setdefault(key, []).append(spec)
     return [sorted(group, key=epsilon_of) for group in groups.values()]
-
-
-def _is_asked(study: StudyResults, net: str) -> bool:
-    result = study.results.get(net)
-    return result is None or result.has("identity") or "identity" in result.missing
 
 
 def _but_epsilon(settings: Settings) -> Settings:

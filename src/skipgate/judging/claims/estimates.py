@@ -99,8 +99,9 @@ def residual_mean(study: StudyResults) -> Found | None:
 def _where_blocks_can_lower(
     study: StudyResults, parts: Callable[[Result], list[Part]]
 ) -> Found | None:
-    found = of_resnets(study, parts, lambda spec: not can_only_add(spec))
-    others = aside(trained(study, RESNETS, can_only_add), parts, "can only add")
+    known = study.asked("estimation")
+    found = of_resnets(known, parts, lambda spec: not can_only_add(spec))
+    others = aside(trained(known, RESNETS, can_only_add), parts, "can only add")
     return found and Found(found.parts, found.results, (*found.beside, *others))
 
 
@@ -116,7 +117,7 @@ def estimation_deviation(study: StudyResults) -> Found | None:
         name = f"{result.spec.net}, rank correlation above {FALLING:g}"
         return [above(name, [min(each) for each in ranks], FALLING)]
 
-    return of_resnets(study, parts)
+    return of_resnets(study.asked("estimation"), parts)
 
 
 def _fall(values: Numbers) -> float:

@@ -110,7 +110,7 @@ def k_low_in_the_middle(study: StudyResults) -> Found | None:
 
 def half_removed(study: StudyResults) -> Found | None:
     """Accuracy without half of the blocks, as a share of the whole network's."""
-    result = deepest(study, "gated")
+    result = deepest(study.asked("lesion", "prune"), "gated")
     if result is None:
         return None
     whole = np.array(result.part("lesion")["whole"], dtype=float)
@@ -135,7 +135,7 @@ def residual_breaks_early(study: StudyResults) -> Found | None:
 
 def greedy_beats_random(study: StudyResults) -> Found | None:
     """Over the whole pruning curve, smallest k first against the mean of random orders."""
-    result = deepest(study, "gated")
+    result = deepest(study.asked("lesion", "prune"), "gated")
     if result is None or result.part("prune")["smallest"] is None:
         return None
     random = np.array(result.part("prune")["random"], dtype=float).mean((0, 1))

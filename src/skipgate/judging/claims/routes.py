@@ -34,9 +34,10 @@ def paths_removed(study: StudyResults) -> Found | None:
     A lost block takes half of a residual network's paths and the only one of a plain network. A
     quarter and half of the blocks both take nearly all: a share of 1 - 2^-m for m blocks.
     """
-    plain = deepest(study, "plain", learnt=True)
-    residual = deepest(study, "residual", learnt=True)
-    beside = like(study, plain, "residual") if plain else None
+    known = study.asked("lesion", "prune")
+    plain = deepest(known, "plain", learnt=True)
+    residual = deepest(known, "residual", learnt=True)
+    beside = like(known, plain, "residual") if plain else None
     if not (plain and beside and residual) or blocks_of(residual.spec) < BLOCKS:
         return None
     unit = study.measure.points
@@ -60,7 +61,8 @@ def _cost(result: Result) -> list[float]:
 def shallow_paths(study: StudyResults) -> Found | None:
     """The mean length of a path, weighted by its gradient, against the lengths of most paths."""
     kinds = ("residual", "gated")
-    found = [result for kind in kinds if (result := deepest(study, kind, learnt=True))]
+    known = study.asked("paths")
+    found = [result for kind in kinds if (result := deepest(known, kind, learnt=True))]
     return of_each([result for result in found if blocks_of(result.spec) >= BLOCKS], _parts)
 
 
