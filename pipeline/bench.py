@@ -16,7 +16,7 @@ from skipgate import bench, bench_compiled, bench_convolutions, bench_language, 
 from skipgate.files import Problem, write_atomically
 from skipgate.provenance import machine
 from skipgate.reader import nearest
-from skipgate.reporting.tables import markdown
+from skipgate.reporting.markdown import markdown
 from skipgate.settings import Body, Mlp, Resnet
 
 SEEDS = 5

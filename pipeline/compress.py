@@ -10,7 +10,7 @@ from pathlib import Path
 from pipeline.stage import answer
 from skipgate import paths, specs
 from skipgate.files import Problem, write_atomically
-from skipgate.reporting.tables import markdown
+from skipgate.reporting.markdown import markdown
 from skipgate.training.models import unpack
 
 ALONE = 500

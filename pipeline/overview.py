@@ -12,8 +12,9 @@ from skipgate.files import write_atomically
 from skipgate.judging import papers
 from skipgate.reporting import judged
 from skipgate.reporting.gate_page import gate_page
+from skipgate.reporting.glance import recorded
 from skipgate.reporting.listing import papers_page
-from skipgate.reporting.overview import overview_page, picture, recorded, summary
+from skipgate.reporting.overview import overview_page, picture, summary
 
 README = Path("README.md")
 PLACE = re.compile(r"(<!-- (verdicts|judged) -->\n).*?(<!-- /\2 -->)", re.DOTALL)

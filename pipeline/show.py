@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pipeline.stage import run
 from skipgate import params, paths
-from skipgate.reporting.overview import study_table
+from skipgate.reporting.glance import study_table
 
 
 def main() -> None:

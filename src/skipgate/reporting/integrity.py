@@ -18,8 +18,9 @@ from skipgate.lockfile import md5, written
 from skipgate.params import Params
 from skipgate.reporting.audit_page import audit_page
 from skipgate.reporting.gate_page import gate_page
+from skipgate.reporting.glance import recorded
 from skipgate.reporting.listing import papers_page
-from skipgate.reporting.overview import overview_page, recorded
+from skipgate.reporting.overview import overview_page
 from skipgate.reporting.pages import study_page
 from skipgate.reporting.theory import theory_page
 from skipgate.results import store

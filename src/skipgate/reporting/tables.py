@@ -10,6 +10,7 @@ from skipgate.judging.judgement import JudgedTable
 from skipgate.judging.statistics import difference, estimate
 from skipgate.judging.verdicts import Verdict
 from skipgate.reader import flat, plain
+from skipgate.reporting.markdown import markdown
 from skipgate.results.by_seed import RESAMPLED
 from skipgate.results.names import family, size
 from skipgate.results.store import Result, StudyResults
@@ -18,11 +19,6 @@ from skipgate.specs import Spec, told
 
 WITHIN = "†"
 """Marks a difference that lies within the margin."""
-
-
-def markdown(rows: Sequence[dict[str, object]]) -> str:
-    """Rows as a Markdown table; text is kept as it is."""
-    return pd.DataFrame(rows).to_markdown(index=False, disable_numparse=True)
 
 
 def linked(text: object, result: Result, kind: str) -> str:
