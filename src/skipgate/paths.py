@@ -15,6 +15,9 @@ PROBE_SPECS = SPECS / "probes"
 STAGES = SPECS / "stages.yaml"
 """What `dvc.yaml` loops over."""
 
+SYNCED = Path("mlruns") / ".synced"
+"""What the results were when MLflow's database was last brought up to date."""
+
 
 def data_folder(name: str) -> Path:
     """Decoded arrays of one data set."""
