@@ -73,6 +73,16 @@ def figure_folder(study: str) -> Path:
     return REPORTS / "figures" / study
 
 
+def metrics_file(study: str) -> Path:
+    """A study in numbers alone, for `dvc metrics`."""
+    return REPORTS / "metrics" / f"{study}.json"
+
+
+def plots_folder(study: str) -> Path:
+    """Tables of a study's curves, for `dvc plots`."""
+    return REPORTS / "plots" / study
+
+
 def judged_file() -> Path:
     """The picture of every judged number."""
     return REPORTS / "figures" / "judged.png"

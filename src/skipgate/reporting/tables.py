@@ -84,12 +84,18 @@ def given(study: StudyResults) -> str:
 
 
 def over_images_text(result: Result) -> str:
+    """The 95% interval of a single network's score over images, in words."""
+    found = interval_over_images(result)
+    return f" ({found[0]:.2f} to {found[1]:.2f})" if found else ""
+
+
+def interval_over_images(result: Result) -> tuple[float, float] | None:
     """The 95% interval of a single network's score, by percentiles over resampled images."""
     again = result.part("lesion").get(RESAMPLED, {}).get("whole") if result.has("lesion") else None
     if not again:
-        return ""
+        return None
     low, high = np.percentile(np.array(again, dtype=float), (2.5, 97.5))
-    return f" ({low:.2f} to {high:.2f})"
+    return float(low), float(high)
 
 
 def gates(study: StudyResults) -> str:
