@@ -27,9 +27,8 @@ def _present(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _committed(base: str, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name in _git("ls-tree", "--name-only", base, f"{folder.as_posix()}/", base=base).split(
-        "\n"
-    ):
+    listed = _git("ls-tree", "--name-only", base, f"{folder.as_posix()}/", base=base)
+    for name in listed.splitlines():
         if name.endswith(".json"):
             yield Path(name).stem, json.loads(_git("show", f"{base}:{name}", base=base))
 

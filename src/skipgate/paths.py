@@ -27,9 +27,11 @@ def data_folder(name: str) -> Path:
 def vault_folder() -> Path:
     """Finished and unfinished trainings.
 
-    SKIPGATE_VAULT may name a folder that several machines share.
+    SKIPGATE_VAULT may name a folder that several machines share. In the temporary copy that an
+    experiment runs in, DVC_ROOT is the project that it was started from.
     """
-    return Path(os.environ.get("SKIPGATE_VAULT", ".vault"))
+    own = Path(os.environ.get("DVC_ROOT", ""), ".vault")
+    return Path(os.environ.get("SKIPGATE_VAULT", own))
 
 
 def spec_file(net: str) -> Path:

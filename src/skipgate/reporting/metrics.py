@@ -29,7 +29,8 @@ def _net(result: Result, rule: Rule) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = {}
     if mean := estimate(scores):
-        found = {result.measure.name: mean.mean, **_interval(result, mean)}
+        # Not its name: DVC takes a metric that is called "error" for one that could not be read.
+        found = {result.measure.key: mean.mean, **_interval(result, mean)}
     found["seeds"] = len(scores)
     if diverged := scores.count(None):
         found["diverged"] = diverged
