@@ -8,8 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pipeline import show, stages
+from pipeline.show import show
 from pipeline.stage import answer
+from pipeline.stages import renew
 from skipgate import params, paths
 from skipgate.fanout import plan
 from skipgate.files import write_atomically
@@ -20,16 +21,17 @@ SHOWN = (paths.RESULTS, paths.SPECS, paths.PARAMS, Path("src"), Path("pipeline")
 
 
 def main(study: str, jobs: int) -> None:
-    stages.main()
+    settings = params.load()
     target = f"report@{study}"
-    plan.study_of(params.load(), target)
+    plan.study_of(settings, target)
+    renew(settings)
     if plan.stale(target):
         if jobs != 1:
             _do(sys.executable, "-m", "pipeline.fanout", target, "--jobs", str(jobs))
         _do("dvc", "repro", target)
     _do("dvc", "repro", "--quiet", "--single-item", "overview")
     _sync()
-    show.main()
+    show(settings)
 
 
 def _sync() -> None:

@@ -8,7 +8,10 @@ from skipgate.reporting.glance import study_table
 
 
 def main() -> None:
-    settings = params.load()
+    show(params.load())
+
+
+def show(settings: params.Params) -> None:
     print("\n" + study_table(settings, Path()))
     pages = [paths.REPORTS / f"{study}.md" for study in settings.studies]
     print("\nreport:", " ".join(str(page) for page in pages if page.exists()))
