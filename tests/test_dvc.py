@@ -21,7 +21,8 @@ def finished(tmp_path_factory):
     made.run("git", "config", "user.email", "a@b")
     made.run("dvc", "init", "--quiet")
     shutil.copytree(ROOT / ".dvc" / "plots", made.folder / ".dvc" / "plots")
-    made.stage("repro", "digits", "--jobs", "1")
+    made.run("dvc", "repro", "report@digits")
+    made.run("dvc", "repro", "--single-item", "overview")
     commit(made)
     return made
 
@@ -41,7 +42,7 @@ def status(project):
 
 
 def test_nothing_to_do_starts_no_torch_and_no_mlflow_and_what_is_stale_is_found(project):
-    # A copy's files are new to the stamp; bring the database up to date once.
+    # The first time there is MLflow's database to make.
     project.stage("repro", "digits", "--jobs", "2")
     poison = project.folder.parent / "poison"
     for name in ("torch", "mlflow", "scipy", "pandas"):
