@@ -30,12 +30,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 repro: $(READY) ## train, probe and report the study; ends with the verdict table
-	python -m pipeline.stages
-	$(if $(filter-out 1,$(JOBS)),python -m pipeline.fanout report@$(STUDY) --jobs $(JOBS))
-	dvc repro report@$(STUDY)
-	dvc repro --quiet --single-item overview
-	python -m pipeline.sync
-	python -m pipeline.show
+	python -m pipeline.repro $(STUDY) --jobs $(JOBS)
 
 all: $(READY) ## run every study that this machine can, render all pages, and list what was refused
 	python -m pipeline.everything --jobs $(JOBS)

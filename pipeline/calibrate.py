@@ -9,7 +9,7 @@ from pipeline.stage import run
 from skipgate.files import write_atomically
 from skipgate.judging import calibration
 from skipgate.judging.calibration import Drawn, Rule
-from skipgate.reporting.tables import markdown
+from skipgate.reporting.markdown import markdown
 
 PAGE = Path("docs/decisions/0009-verdicts.md")
 PLACE = re.compile(r"(<!-- calibration -->\n).*?(<!-- /calibration -->)", re.DOTALL)

@@ -35,7 +35,7 @@ def main(net: str, out: Path, seed: int, blocks: str | None, *, force: bool) -> 
     wanted = None if blocks is None else places(blocks)
     from skipgate import compression  # brings PyTorch, which a refusal does without
     from skipgate.nets import plain
-    from skipgate.reporting.tables import markdown
+    from skipgate.reporting.markdown import markdown
 
     subject = compression.trained(spec, weights, seed)
     smaller = compression.compress(subject, wanted, force=force)

@@ -9,8 +9,9 @@ from skipgate.files import write_atomically
 from skipgate.judging import papers
 from skipgate.reporting import judged
 from skipgate.reporting.gate_page import gate_page
+from skipgate.reporting.glance import recorded
 from skipgate.reporting.listing import papers_page
-from skipgate.reporting.overview import README, overview_page, readme, recorded
+from skipgate.reporting.overview import README, overview_page, readme
 
 
 def main() -> None:

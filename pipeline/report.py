@@ -1,12 +1,13 @@
-"""Render the page, the figures and the verdicts of one study from its results."""
+"""Render the page, figures, verdicts, metrics and plots of one study from its results."""
 
 from pipeline.stage import run
 from skipgate import params, paths
 from skipgate.files import write_atomically, write_json
 from skipgate.judging import papers
 from skipgate.judging.judgement import judge_study
-from skipgate.reporting import choice_figure, paper_figures
+from skipgate.reporting import choice_figure, curves, paper_figures
 from skipgate.reporting.figures import draw_all
+from skipgate.reporting.metrics import metrics
 from skipgate.reporting.pages import study_page
 from skipgate.results import store
 
@@ -21,6 +22,9 @@ def main(study: str) -> None:
     draw_all(loaded, paths.figure_folder(study))
     paper_figures.draw_all(loaded, judgement, paths.figure_folder(study))
     choice_figure.draw_all(judgement.choices, paths.figure_folder(study))
+    curves.write_all(loaded, paths.plots_folder(study))
+    numbers = metrics(loaded, judgement, settings.studies[study].rule)
+    write_json(paths.metrics_file(study), numbers)
     write_json(paths.verdict_file(study), judgement.plain())
     write_atomically(paths.REPORTS / f"{study}.md", page.encode())
 

@@ -2,12 +2,14 @@
 
 from pipeline.stage import run
 from skipgate import params, paths
+from skipgate.reporting.glance import study_table
 
 
 def main() -> None:
-    from skipgate.reporting.overview import study_table  # brings pandas
+    show(params.load())
 
-    settings = params.load()
+
+def show(settings: params.Params) -> None:
     print("\n" + study_table(settings))
     pages = [paths.REPORTS / f"{study}.md" for study in (*settings.studies, "theory")]
     print("\nreport:", " ".join(str(page) for page in pages if page.exists()))

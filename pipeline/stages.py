@@ -9,7 +9,10 @@ from skipgate import params, paths, stages
 
 
 def main() -> None:
-    settings = params.load()
+    renew(params.load())
+
+
+def renew(settings: params.Params) -> None:
     stages.renew(settings)
     for study in settings.studies:
         (paths.RESULTS / study).mkdir(parents=True, exist_ok=True)

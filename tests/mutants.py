@@ -32,7 +32,7 @@ from skipgate import params, paths
 from skipgate.files import Problem, read_yaml, write_atomically, write_json
 from skipgate.judging.quantities import LABELS
 from skipgate.reader import nearest, read
-from skipgate.reporting.tables import markdown
+from skipgate.reporting.markdown import markdown
 from tests.toys import ROOT
 
 CATALOGUE = ROOT / "tests" / "mutants.yaml"

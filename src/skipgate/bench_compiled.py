@@ -13,7 +13,7 @@ from tqdm import tqdm
 from skipgate.bench import STEPS, alternating, stacked, stacked_steps
 from skipgate.data.images import Images
 from skipgate.nets import native
-from skipgate.reporting.tables import markdown
+from skipgate.reporting.markdown import markdown
 from skipgate.streams import streams
 
 DEPTHS = (20, 100)

@@ -16,7 +16,7 @@ from skipgate.bench import BATCH, alternating
 from skipgate.data.examples import Split
 from skipgate.data.images import Images
 from skipgate.data.pixels import scaling_of
-from skipgate.reporting.tables import markdown
+from skipgate.reporting.markdown import markdown
 from skipgate.settings import Augment, Classify, Decay, Fractions, GateChoice, Recipe, Resnet, Sgd
 from skipgate.specs import Settings
 from skipgate.streams import stream

@@ -16,7 +16,7 @@ from skipgate.data.examples import Split
 from skipgate.data.text import Text, Vocabulary
 from skipgate.evaluation import evaluate
 from skipgate.nets.reading import Hidden
-from skipgate.reporting.tables import markdown
+from skipgate.reporting.markdown import markdown
 from skipgate.settings import Character, GateChoice, Halving, Language, Recipe, Sgd
 from skipgate.specs import Settings
 from skipgate.streams import stream

@@ -9,7 +9,7 @@ from tqdm import tqdm
 from skipgate import bench, bench_compiled, bench_convolutions, bench_language, paths
 from skipgate.files import write_atomically
 from skipgate.provenance import machine
-from skipgate.reporting.tables import markdown
+from skipgate.reporting.markdown import markdown
 from skipgate.settings import Body, Mlp, Resnet
 
 SEEDS = 5

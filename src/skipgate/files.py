@@ -15,6 +15,9 @@ SIGNIFICANT = 6
 TEMPORARY = ".tmp-"
 """What unfinished files begin with; git and DVC ignore them."""
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The one in C takes a fifth of the time, where PyYAML was built with it."""
+
 
 class Problem(Exception):
     """Something the user can put right: one sentence that says what to change."""
@@ -81,7 +84,7 @@ def read_json(path: Path, remedy: str) -> Any:
 def read_yaml(path: Path) -> Any:
     """The value in a YAML file."""
     try:
-        return yaml.safe_load(path.read_text())
+        return yaml.load(path.read_text(), LOADER)  # noqa: S506  both are safe
     except FileNotFoundError as error:
         raise Problem(f"{path} is not there; run this from the project's root") from error
     except yaml.YAMLError as error:

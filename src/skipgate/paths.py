@@ -15,6 +15,9 @@ PROBE_SPECS = SPECS / "probes"
 STAGES = SPECS / "stages.yaml"
 """What `dvc.yaml` loops over."""
 
+SYNCED = Path("mlruns") / ".synced"
+"""What the results were when MLflow's database was last brought up to date."""
+
 
 def data_folder(name: str) -> Path:
     """Decoded arrays of one data set."""
@@ -24,9 +27,11 @@ def data_folder(name: str) -> Path:
 def vault_folder() -> Path:
     """Finished and unfinished trainings.
 
-    SKIPGATE_VAULT may name a folder that several machines share.
+    SKIPGATE_VAULT may name a folder that several machines share. In the temporary copy that an
+    experiment runs in, DVC_ROOT is the project that it was started from.
     """
-    return Path(os.environ.get("SKIPGATE_VAULT", ".vault"))
+    own = Path(os.environ.get("DVC_ROOT", ""), ".vault")
+    return Path(os.environ.get("SKIPGATE_VAULT", own))
 
 
 def spec_file(net: str) -> Path:
@@ -68,6 +73,16 @@ def verdict_file(study: str) -> Path:
 def figure_folder(study: str) -> Path:
     """Figures of a study's report."""
     return REPORTS / "figures" / study
+
+
+def metrics_file(study: str) -> Path:
+    """A study in numbers alone, for `dvc metrics`."""
+    return REPORTS / "metrics" / f"{study}.json"
+
+
+def plots_folder(study: str) -> Path:
+    """Tables of a study's curves, for `dvc plots`."""
+    return REPORTS / "plots" / study
 
 
 def judged_file() -> Path:

@@ -7,7 +7,7 @@ import pytest
 from skipgate.judging import papers
 from skipgate.judging.coverage import coverage
 from skipgate.reporting.listing import conclusions, papers_page
-from skipgate.reporting.overview import recorded
+from skipgate.reporting.glance import recorded
 
 WIDEST = 120
 """Characters of a row, as rendered."""

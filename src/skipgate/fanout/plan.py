@@ -80,13 +80,21 @@ def prepare(params: Params, study: str, *, dry_run: bool) -> None:
     dvc("repro", "specify", *sorted({f"fetch@{nets[net].data}" for net in needed}))
 
 
+def stale(target: str) -> set[str]:
+    """The stages that DVC calls missing or stale, among all that the target follows from.
+
+    It is asked of them together: of each by name, it would gather what it knows for every name.
+    """
+    return set(json.loads(dvc("status", "--json", "--with-deps", target)))
+
+
 def waiting(params: Params, study: str, vault: Vault) -> list[Task]:
     """Pieces whose training DVC calls missing or stale and nobody has; the longest first."""
     # What somebody else has trained is not handed out: `dvc repro` obtains it.
     nets = [name for name, net in params.nets_of(study).items() if not net.start]
     if not nets:
         return []
-    changed = json.loads(dvc("status", "--json", *(f"train@{net}" for net in nets)))
+    changed = stale(f"report@{study}")
     tasks = [
         task for net in nets if f"train@{net}" in changed for task in _tasks(params, net, vault)
     ]

@@ -15,15 +15,13 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy import optimize, stats
 
 from skipgate.judging.statistics import difference
+from skipgate.judging.words import Answer
 
-Answer = Literal["holds", "fails", "undecided", "by construction", "not run"]
-ANSWERS: tuple[Answer, ...] = ("holds", "fails", "undecided", "by construction", "not run")
 LEVEL = 0.05
 SEEN = 0.8
 """How often an effect is to be seen: four times out of five."""

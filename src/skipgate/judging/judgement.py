@@ -8,9 +8,10 @@ from typing import Any
 from skipgate.files import rounded
 from skipgate.judging import choices, claims
 from skipgate.judging.choices import Choices
-from skipgate.judging.evidence import ANSWERS, Outcome, Part
+from skipgate.judging.evidence import Outcome, Part
 from skipgate.judging.papers import Claim, Paper, Table
 from skipgate.judging.verdicts import LEVEL, WORDS, Gap, Verdict, Word, judge, together
+from skipgate.judging.words import ANSWERS
 from skipgate.params import Params
 from skipgate.results.store import StudyResults
 

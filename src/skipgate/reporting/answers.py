@@ -6,7 +6,7 @@ from skipgate.judging.claims import TESTS, computed
 from skipgate.judging.evidence import LEVEL, SEEN, Outcome, Part
 from skipgate.judging.judgement import JudgedClaim, JudgedTable, Judgement
 from skipgate.judging.papers import Claim, Paper
-from skipgate.reporting.tables import markdown
+from skipgate.reporting.markdown import markdown
 from skipgate.results.store import StudyResults
 from skipgate.settings import MEAN_GATE
 

@@ -7,7 +7,8 @@ import numpy as np
 from skipgate.judging.choices import READINGS, Candidate, Choices, Effect, Round
 from skipgate.judging.quantities import thirds, watched
 from skipgate.judging.statistics import Estimate, difference, estimate
-from skipgate.reporting.tables import linked, markdown
+from skipgate.reporting.markdown import markdown
+from skipgate.reporting.tables import linked
 from skipgate.results.names import size
 from skipgate.results.store import Result, Rule
 

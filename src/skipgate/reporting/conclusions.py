@@ -7,9 +7,9 @@ import numpy as np
 
 from skipgate.judging.claims.convolutional import decays_k, differs_by_gates
 from skipgate.judging.claims.nets import by_depth, deepest, pairs, twins, varied
-from skipgate.judging.evidence import ANSWERS
 from skipgate.judging.judgement import JudgedTable, Judgement, better_rule
 from skipgate.judging.statistics import difference, estimate
+from skipgate.judging.words import ANSWERS
 from skipgate.params import Params
 from skipgate.reporting import choices
 from skipgate.reporting.tables import over_images_text

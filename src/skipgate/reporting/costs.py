@@ -1,7 +1,7 @@
 """What nets that were not run would cost."""
 
 from skipgate.params import Params
-from skipgate.reporting.tables import markdown
+from skipgate.reporting.markdown import markdown
 from skipgate.results import costs
 from skipgate.results.costs import Cost
 from skipgate.results.names import family, size

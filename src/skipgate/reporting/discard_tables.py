@@ -6,7 +6,8 @@ import numpy as np
 
 from skipgate.judging.claims.nets import blocks_of
 from skipgate.judging.statistics import estimate
-from skipgate.reporting.tables import linked, markdown
+from skipgate.reporting.markdown import markdown
+from skipgate.reporting.tables import linked
 from skipgate.results.discards import (
     COMPRESSED,
     WHOLE,

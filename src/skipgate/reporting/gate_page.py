@@ -9,7 +9,7 @@ from skipgate.files import read_json
 from skipgate.judging import frozen
 from skipgate.judging.frozen import Band
 from skipgate.params import Params
-from skipgate.reporting.tables import markdown
+from skipgate.reporting.markdown import markdown
 from skipgate.results import store
 from skipgate.results.store import StudyResults
 

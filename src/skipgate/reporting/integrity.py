@@ -10,16 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from skipgate import paths
-from skipgate.files import read_json
+from skipgate.files import json_bytes, read_json
 from skipgate.judging import frozen, papers
 from skipgate.judging.exact import judge_theory
 from skipgate.judging.judgement import judge_study
 from skipgate.lockfile import md5, written
 from skipgate.params import Params
+from skipgate.reporting import curves
 from skipgate.reporting.audit_page import audit_page
 from skipgate.reporting.gate_page import gate_page
+from skipgate.reporting.glance import recorded
 from skipgate.reporting.listing import papers_page
-from skipgate.reporting.overview import README, overview_page, readme, recorded
+from skipgate.reporting.metrics import metrics
+from skipgate.reporting.overview import README, overview_page, readme
 from skipgate.reporting.pages import study_page
 from skipgate.reporting.theory import theory_page
 from skipgate.results import store
@@ -61,6 +64,18 @@ def _of_study(params: Params, name: str, known: dict[str, papers.Paper]) -> Iter
         yield from (f"{alarm}; {FREEZE.format(name)}" for alarm in frozen.moved(study))
     page = study_page(params, study, judgement)
     yield from differs(paths.REPORTS / f"{name}.md", page, run)
+    numbers = metrics(study, judgement, params.studies[name].rule)
+    yield from differs(paths.metrics_file(name), json_bytes(numbers).decode(), run)
+    yield from _of_plots(paths.plots_folder(name), curves.files(study), run)
+
+
+def _of_plots(folder: Path, files: dict[str, bytes], remedy: str) -> Iterator[str]:
+    """The tables that `dvc plots` draws, and what else lies beside them."""
+    for file, content in files.items():
+        yield from differs(folder / file, content.decode(), remedy)
+    for file in sorted(found.name for found in folder.glob("*")):
+        if file not in files:
+            yield f"{folder / file} follows from no result; {remedy}"
 
 
 def _of_theory(known: dict[str, papers.Paper]) -> Iterator[str]:

@@ -10,9 +10,9 @@ from skipgate.judging.papers import Cell, Paper, Protocol, Statement, Table
 from skipgate.judging.protocols import Settings, departures
 from skipgate.params import Params
 from skipgate.reporting import answers
-from skipgate.reporting.overview import recorded
+from skipgate.reporting.glance import recorded
+from skipgate.reporting.markdown import markdown
 from skipgate.reporting.pages import NOTE
-from skipgate.reporting.tables import markdown
 
 ABOUT = {
     "measured": "Measured",

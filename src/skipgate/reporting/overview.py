@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from skipgate import paths
-from skipgate.files import read_json
 from skipgate.judging.audit import audit
 from skipgate.judging.coverage import coverage
-from skipgate.judging.evidence import ANSWERS
 from skipgate.judging.papers import Paper
 from skipgate.params import Params
 from skipgate.reporting import judged
+from skipgate.reporting.glance import recorded, study_table
 from skipgate.reporting.pages import NOTE
-from skipgate.reporting.tables import markdown
 
 MEANINGS = {
     "agrees": "no difference seen, and its 90% interval lies within the margin stated in advance",
@@ -151,20 +149,6 @@ def _records(params: Params) -> dict[str, dict[str, Any]]:
     return {name: recorded(name) for name in (*params.studies, "theory")}
 
 
-def study_table(params: Params, start: Path | None = None) -> str:
-    """One line per study; for a page in the folder `start`, with links from there."""
-    return markdown([_line(params, name, start) for name in (*params.studies, "theory")])
-
-
-def recorded(name: str) -> dict[str, Any]:
-    """What the report of a study recorded of its judgement; nothing if there is no report yet."""
-    file = paths.verdict_file(name)
-    found: dict[str, Any] = (
-        read_json(file, f"run: dvc repro report@{name}") if file.exists() else {}
-    )
-    return found
-
-
 def surprises(params: Params) -> list[str]:
     """Claims that fail and cells that differ: comparable studies first, the clearest first."""
     found: list[tuple[bool, float, str]] = []
@@ -179,30 +163,6 @@ def surprises(params: Params) -> list[str]:
                 )
             )
     return [text for _, _, text in sorted(found)[:MOST_FINDINGS]]
-
-
-def _line(params: Params, name: str, start: Path | None) -> dict[str, object]:
-    """One study's line; what is not there yet has a dash."""
-    record = recorded(name)
-    verdicts = record.get("verdicts", {})
-    totals = record.get("totals", {})
-    answers = record.get("answers", {})
-    nets = f"{record.get('nets', 0)} of {len(params.nets_of(name))}"
-    return {
-        "study": name if start is None else _linked(name, start),
-        "nets run": nets if name in params.studies else "-",
-        "numbers": totals.get("cells", "-"),
-        "decidable": totals.get("decidable", "-"),
-        **{word: verdicts.get(word, "-") for word in ("agrees", "differs")},
-        "claims": sum(answers.values()) if answers else "-",
-        **{word: answers.get(word, "-") for word in ANSWERS if word != "not run"},
-    }
-
-
-def _linked(name: str, start: Path) -> str:
-    """A study's name, leading to its page if there is one."""
-    page = paths.REPORTS / f"{name}.md"
-    return f"[{name}]({paths.link(page, start)})" if page.exists() else name
 
 
 def _meaning(params: Params, name: str) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 from skipgate.judging.statistics import estimate
-from skipgate.reporting.tables import linked, markdown, score_text
+from skipgate.reporting.markdown import markdown
+from skipgate.reporting.tables import linked, score_text
 from skipgate.results.names import ONE_PATH, family
 from skipgate.results.store import Result, StudyResults
 from skipgate.specs import told

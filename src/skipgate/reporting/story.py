@@ -9,7 +9,7 @@ from skipgate.judging import papers
 from skipgate.judging.judgement import Judgement, judge_study
 from skipgate.params import Params
 from skipgate.reader import plain
-from skipgate.reporting.tables import markdown
+from skipgate.reporting.markdown import markdown
 from skipgate.results import store
 from skipgate.results.names import family, size
 from skipgate.results.store import Result

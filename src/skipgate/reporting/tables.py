@@ -11,6 +11,7 @@ from skipgate.judging.judgement import JudgedTable
 from skipgate.judging.statistics import difference, estimate
 from skipgate.judging.verdicts import Verdict
 from skipgate.reader import flat, plain
+from skipgate.reporting.markdown import markdown
 from skipgate.results.by_seed import RESAMPLED
 from skipgate.results.names import family, size
 from skipgate.results.store import Result, StudyResults
@@ -19,11 +20,6 @@ from skipgate.specs import Spec, told
 
 WITHIN = "†"
 """Marks a difference that lies within the margin."""
-
-
-def markdown(rows: Sequence[dict[str, object]]) -> str:
-    """Rows as a Markdown table; text is kept as it is."""
-    return pd.DataFrame(rows).to_markdown(index=False, disable_numparse=True)
 
 
 def linked(text: object, result: Result, kind: str) -> str:
@@ -89,12 +85,18 @@ def given(study: StudyResults) -> str:
 
 
 def over_images_text(result: Result) -> str:
+    """The 95% interval of a single network's score over images, in words."""
+    found = interval_over_images(result)
+    return f" ({found[0]:.2f} to {found[1]:.2f})" if found else ""
+
+
+def interval_over_images(result: Result) -> tuple[float, float] | None:
     """The 95% interval of a single network's score, by percentiles over resampled images."""
     again = result.part("lesion").get(RESAMPLED, {}).get("whole") if result.has("lesion") else None
     if not again:
-        return ""
+        return None
     low, high = np.percentile(np.array(again, dtype=float), (2.5, 97.5))
-    return f" ({low:.2f} to {high:.2f})"
+    return float(low), float(high)
 
 
 def gates(study: StudyResults) -> str:

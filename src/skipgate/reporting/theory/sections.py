@@ -6,7 +6,7 @@ from typing import Any
 
 from skipgate import paths
 from skipgate.judging.judgement import Judgement
-from skipgate.reporting.tables import markdown
+from skipgate.reporting.markdown import markdown
 from skipgate.reporting.theory.findings import Theory, line, margin
 
 
