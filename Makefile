@@ -67,9 +67,9 @@ check: verify ## verify, then compare the study with its frozen numbers, after t
 freeze: $(READY) ## make the study's present numbers the frozen ones: make freeze REASON='...'; NETS='...' alone
 	python -m pipeline.freeze $(STUDY) $(NETS) --reason "$(REASON)" --jobs $(JOBS)
 
-ui: $(READY) ## open the MLflow UI on this machine, with every run in it
-	python -m pipeline.sync
-	mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port $(PORT)
+ui: $(READY) ## serve the MLflow UI on this machine, with every run in it, and print links into it
+	python -m pipeline.sync --links $(or $(MLFLOW_TRACKING_URI),http://127.0.0.1:$(PORT))
+	$(if $(MLFLOW_TRACKING_URI),,mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port $(PORT))
 
 bench: $(READY) ## measure speed against the ordinary ways; SECTION= measures one part
 	python -m pipeline.bench $(SECTION)

@@ -21,7 +21,11 @@ NETS = f"tags.{LEVEL} = 'net'"
 SEEDS = f"tags.{LEVEL} = 'seed'"
 AXES = 8
 """The most settings that are drawn beside each other."""
-WIDTHS = {"tags.`family`": 120, "tags.`size`": 80, "tags.`verdict`": 120}
+NAME = {"attributes.`Run Name`": 190, "runDateAndNestInfo": 60}
+"""Columns that are always there, the second for how a run stands, and their widths."""
+WIDTHS = {"tags.`family`": 90, "tags.`size`": 80, "tags.`verdict`": 120}
+OTHERS = 105
+"""How wide columns of numbers are."""
 CHARTS = "&compareRunsMode=CHART"
 MODES = {"nets": "", "ranking": "", "compare": CHARTS, "seeds": CHARTS}
 """The views, and whether each is a table or charts."""
@@ -56,7 +60,8 @@ def save_views(client: MlflowClient, experiment: str, study: StudyResults) -> No
 def _views(study: StudyResults) -> dict[str, dict[str, Any]]:
     key = study.measure.key
     measured = [f"metrics.`{name}`" for name in (f"last/{key}", f"best/{key}", MEAN_GATE.name)]
-    columns = [*WIDTHS, *measured, "attributes.`Dataset`"]
+    family, size, verdict = WIDTHS
+    columns = [family, size, *measured, verdict, "attributes.`Dataset`"]
     differing = differing_settings(study)
     settings = [f"params.`{name}`" for name in differing]
     by_net = {
@@ -90,13 +95,14 @@ def differing_settings(study: StudyResults) -> list[str]:
 
 
 def _table(columns: list[str]) -> dict[str, Any]:
-    widths = {name: WIDTHS.get(name, 110) for name in columns}
-    return {"selectedColumns": columns, "columnOrder": columns, "columnWidths": widths}
+    widths = {**NAME, **{name: WIDTHS.get(name, OTHERS) for name in columns}}
+    return {"selectedColumns": columns, "columnOrder": list(widths), "columnWidths": widths}
 
 
 def _charts(*sections: tuple[dict[str, Any], list[dict[str, Any]]]) -> dict[str, Any]:
     return {
         "runsHiddenMode": "SHOW_ALL",
+        "isAccordionReordered": True,  # else sections are sorted by name
         "compareRunSections": [section for section, _ in sections],
         "compareRunCharts": [chart for _, charts in sections for chart in charts],
     }
