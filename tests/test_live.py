@@ -55,7 +55,7 @@ def server(tmp_path_factory):
 
     def answers():
         with contextlib.suppress(OSError):
-            return urllib.request.urlopen(f"{address}/health", timeout=5).status == 200
+            return urllib.request.urlopen(f"{address}/health", timeout=5).status == 200  # noqa: S310
 
     wait_for(answers)
     yield address
@@ -164,33 +164,48 @@ def test_processes_that_make_the_database_together_each_write_their_seeds(projec
     }
 
 
-@pytest.mark.parametrize("listens", [False, True])
-def test_a_server_that_does_not_answer_stops_no_training(project, listens):
+def test_a_server_that_is_not_there_stops_no_training(project):
+    address = f"http://127.0.0.1:{free_port()}"
+    project.environment["MLFLOW_TRACKING_URI"] = address
+    output = project.stage("train", NETS[0])
+    nobody = f"no MLflow server answers at {address}; start it"
+    assert output.count(f"skipgate: {NETS[0]} trains on without MLflow: {nobody}") == 1, output
+    assert "Traceback" not in output
+    assert project.result(NETS[0], "train")["seeds"] == [0, 1]
+    assert project.stage("sync", code=1).startswith(f"skipgate: {nobody}")
+
+
+SHOWN = """
+import sys
+from skipgate import specs
+from skipgate.live import Live
+with Live(specs.load(sys.argv[1])) as live:
+    for epochs in (1, 2):
+        live.show([0], {"test_error": [[9.0]] * epochs})
+"""
+"""A training of two epochs, as far as MLflow is concerned."""
+
+
+def test_a_server_that_never_answers_keeps_nobody_waiting_for_ever(project):
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
-        if listens:
-            deaf.listen()
-        address = f"http://127.0.0.1:{deaf.getsockname()[1]}"
-        project.environment["MLFLOW_TRACKING_URI"] = address
-        output = project.stage("train", NETS[0])
-        said = (
-            f"skipgate: {NETS[0]} trains on without MLflow: no MLflow server answers at {address}"
-        )
-        assert output.count(said) == 1 or listens, output
-        assert "Traceback" not in output
-        assert len(project.result(NETS[0], "train")["seeds"]) == 2
-        refused = project.stage("sync", code=1)
-        assert refused.startswith(f"skipgate: no MLflow server answers at {address}; start it")
+        deaf.listen()
+        project.environment["MLFLOW_TRACKING_URI"] = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        project.run("python", "-c", SHOWN, NETS[0])
 
 
 def test_a_short_training_does_not_bring_mlflow(project):
     project.environment = {}
-    code = (
-        "import sys; from pipeline.train import main; main(sys.argv[1]); "
-        "sys.exit('mlflow' in sys.modules)"
-    )
-    project.run("python", "-c", code, NETS[0])
+    project.run("python", "-c", f"{SHOWN}sys.exit('mlflow' in sys.modules)", NETS[0])
     assert not (project.folder / "mlflow.db").exists()
+
+
+def test_a_training_that_was_begun_again_and_came_out_otherwise_has_one_curve(project):
+    for run in (SHOWN, SHOWN.replace("9.0", "8.0")):
+        project.run("python", "-c", run, NETS[0])
+    (run,) = runs(connect(project.folder)).values()
+    points = connect(project.folder).get_metric_history(run.info.run_id, "test_error")
+    assert [(point.step, point.value) for point in points] == [(1, 8.0), (2, 8.0)]
 
 
 def test_a_number_of_seconds_that_is_none_is_refused(project):

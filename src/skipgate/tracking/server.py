@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+# It would be told of every run that ends; `pipeline.sync --links` says where runs are.
+os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 
 from filelock import FileLock
 from mlflow.entities import Metric, Param, Run
