@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from mlflow.entities import Dataset, DatasetInput, InputTag
 
 from skipgate import paths
-from skipgate.files import sha256
+from skipgate.files import rounded, sha256
 from skipgate.params import Params
 from skipgate.reader import flat, plain
 from skipgate.results.names import family, size
@@ -190,7 +190,7 @@ def _numbers(result: Result) -> dict[str, list[float | None]]:
 
 def _in_short(numbers: dict[str, float | None]) -> set[Point]:
     """Single numbers, which have no epoch."""
-    return {(name, 0, value) for name, value in numbers.items() if value is not None}
+    return {(name, 0, rounded(value)) for name, value in numbers.items() if value is not None}
 
 
 def _means(columns: list[list[float | None]]) -> list[float | None]:
@@ -200,4 +200,5 @@ def _means(columns: list[list[float | None]]) -> list[float | None]:
 
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    mean: float | None = rounded(sum(known) / len(known)) if known else None
+    return mean

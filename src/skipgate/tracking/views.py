@@ -19,12 +19,12 @@ TAG = "mlflow.sharedViewState."
 CREATED = "attributes.start_time"
 NETS = f"tags.{LEVEL} = 'net'"
 SEEDS = f"tags.{LEVEL} = 'seed'"
-AXES = 8
+AXES = 6
 """The most settings that are drawn beside each other."""
 NAME = {"attributes.`Run Name`": 190, "runDateAndNestInfo": 60}
 """Columns that are always there, the second for how a run stands, and their widths."""
-WIDTHS = {"tags.`family`": 90, "tags.`size`": 80, "tags.`verdict`": 120}
-OTHERS = 105
+WIDTHS = {"tags.`family`": 90, "tags.`size`": 70, "tags.`verdict`": 120}
+OTHERS = 100
 """How wide columns of numbers are."""
 CHARTS = "&compareRunsMode=CHART"
 MODES = {"nets": "", "ranking": "", "compare": CHARTS, "seeds": CHARTS}
