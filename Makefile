@@ -8,6 +8,8 @@ READY := .venv/.ready
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
+# Else a server starts eight more processes, for jobs that are not ours.
+export MLFLOW_SERVER_ENABLE_JOB_EXECUTION := false
 # Processes beside each other, as tests and nets are, must not each take all cores. Trainings take what their recipe says.
 OMP_NUM_THREADS ?= 1
 export OMP_NUM_THREADS
