@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from mlflow.tracking import MlflowClient
 
-from skipgate.tracking import KEY, connect
+from skipgate import specs
+from skipgate.tracking import KEY, Curves, connect
 from tests.project import NETS, Project, copied
 
 # One server is enough, and so is one training.
@@ -205,11 +206,13 @@ def test_a_short_training_does_not_bring_mlflow(project):
     assert not (project.folder / "mlflow.db").exists()
 
 
-def test_a_training_that_was_begun_again_and_came_out_otherwise_has_one_curve(project):
-    for run in (SHOWN, SHOWN.replace("9.0", "8.0")):
-        project.run("python", "-c", run, NETS[0])
-    (run,) = runs(connect(project.folder)).values()
-    points = connect(project.folder).get_metric_history(run.info.run_id, "test_error")
+def test_a_training_that_was_begun_again_and_came_out_otherwise_has_one_curve(project, monkeypatch):
+    monkeypatch.chdir(project.folder)
+    client = connect(project.folder)
+    for error in (9.0, 8.0):
+        Curves(client, specs.load(NETS[0])).add([0], {"test_error": [[error]] * 2})
+    (run,) = runs(client).values()
+    points = client.get_metric_history(run.info.run_id, "test_error")
     assert [(point.step, point.value) for point in points] == [(1, 8.0), (2, 8.0)]
 
 
