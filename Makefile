@@ -8,6 +8,8 @@ READY := .venv/.ready
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
+# Else a server starts eight more processes, for jobs that are not ours.
+export MLFLOW_SERVER_ENABLE_JOB_EXECUTION := false
 # Processes beside each other, as tests and nets are, must not each take all cores. Trainings take what their recipe says.
 OMP_NUM_THREADS ?= 1
 export OMP_NUM_THREADS
@@ -62,9 +64,9 @@ check: verify ## verify, then compare the study with its frozen numbers, after t
 freeze: $(READY) ## make the study's present numbers the frozen ones: make freeze REASON='...'; NETS='...' alone
 	python -m pipeline.freeze $(STUDY) $(NETS) --reason "$(REASON)" --jobs $(JOBS)
 
-ui: $(READY) ## open the MLflow UI on this machine, with every run in it
-	python -m pipeline.sync
-	mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port $(PORT)
+ui: $(READY) ## serve the MLflow UI on this machine, with every run in it, and print links into it
+	python -m pipeline.sync --links $(or $(MLFLOW_TRACKING_URI),http://127.0.0.1:$(PORT))
+	$(if $(MLFLOW_TRACKING_URI),,mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port $(PORT))
 
 bench: $(READY) ## measure speed against the ordinary ways; SECTION= measures one part
 	python -m pipeline.bench $(SECTION)

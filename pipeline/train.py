@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pipeline.stage import run
 from skipgate import params, paths, progress, specs
 from skipgate.files import NotAtHand
+from skipgate.live import Live
+from skipgate.settings import History
 from skipgate.training import harvest
 from skipgate.training.vault import Vault
 
@@ -26,8 +28,13 @@ def main(net: str) -> None:
     def train(seeds: Sequence[int]) -> None:
         from skipgate.training.job import obtain  # brings PyTorch, which finished seeds do without
 
-        with progress.Bar(spec, progress.heading(settings, spec)) as bar:
-            obtain(spec, seeds, data, vault, bar.show)
+        with progress.Bar(spec, progress.heading(settings, spec)) as bar, Live(spec) as live:
+
+            def watch(together: Sequence[int], history: History) -> None:
+                bar.show(together, history)
+                live.show(together, history)
+
+            obtain(spec, seeds, data, vault, watch)
 
     try:
         harvest.write(harvest.gather(spec, vault, take if settings.nets[net].start else train))

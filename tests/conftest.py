@@ -1,3 +1,4 @@
+import os
 import subprocess
 
 import pytest
@@ -8,6 +9,9 @@ from skipgate.data.examples import Split
 from skipgate.data.images import Images
 from skipgate.judging import claims, papers
 from tests.toys import ROOT, TOY
+
+# No test writes to the server of whoever runs it.
+os.environ.pop("MLFLOW_TRACKING_URI", None)
 
 
 @pytest.fixture(scope="module")

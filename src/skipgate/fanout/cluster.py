@@ -7,6 +7,7 @@ import socket
 import tempfile
 import uuid
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from skipgate.data.fetching import fetch
 from skipgate.fanout.board import Board
 from skipgate.fanout.plan import Task
 from skipgate.files import Problem
+from skipgate.live import Live
 from skipgate.progress import latest
 from skipgate.settings import History
 from skipgate.training.job import obtain
@@ -33,20 +35,25 @@ NOBODY = "no Ray cluster answers at {}; start one with: ray start --head"
 Files = dict[int, dict[str, bytes]]
 """What the training of each seed left."""
 
+Told = tuple[Sequence[int], History]
+"""The seeds that a task trains together just now, and their history."""
+
 
 class News:
     """What tasks report from their machines; an actor beside the driver."""
 
     def __init__(self) -> None:
-        self.latest: dict[str, dict[str, float]] = {}
+        self.latest: dict[str, Told] = {}
 
-    def tell(self, name: str, now: dict[str, float]) -> None:
+    def tell(self, name: str, now: Told) -> None:
         """A task has finished an epoch."""
         self.latest[name] = now
 
-    def read(self) -> dict[str, dict[str, float]]:
-        """The last word of every task."""
-        return self.latest
+    def read(self) -> dict[str, Told]:
+        """The last word of every task that has said something since this was asked last."""
+        latest = self.latest
+        self.latest = {}
+        return latest
 
 
 def work(task: Task, shared: tuple[str, str], news: Any) -> Files | None:
@@ -60,8 +67,8 @@ def work(task: Task, shared: tuple[str, str], news: Any) -> Files | None:
     seen = (vault_folder / shared[1]).exists()
     vault = Vault(vault_folder if seen else here / "vault")
 
-    def tell(_: Sequence[int], history: History) -> None:
-        news.tell.remote(task.name, latest(task.spec.measure.key, history))
+    def tell(seeds: Sequence[int], history: History) -> None:
+        news.tell.remote(task.name, (seeds, history))
 
     obtain(task.spec, task.seeds, _data(task, here), vault, tell)
     return None if seen else {seed: _files(vault, task, seed) for seed in task.seeds}
@@ -130,14 +137,20 @@ def _drive(tasks: Sequence[Task], shared: tuple[str, str], vault: Vault, board: 
             "max_retries": RETRIES,
         }
         pending[ray.remote(work).options(**options).remote(task, shared, news)] = task
-    while pending:
-        done, _ = ray.wait(list(pending), timeout=POLL)
-        for name, now in ray.get(news.read.remote()).items():
-            if name in {task.name for task in pending.values()}:
-                board.moved(name, int(now["epoch"]), now["value"])
-        for reference in done:
-            task = pending.pop(reference)
-            board.finished(task.name, _collect(reference, task, vault))
+    with ExitStack() as shown:
+        # The driver writes for all: it has the database, or reaches the server.
+        lives = {task.name: shown.enter_context(Live(task.spec)) for task in tasks}
+        while pending:
+            done, _ = ray.wait(list(pending), timeout=POLL)
+            waiting = {task.name: task for task in pending.values()}
+            for name, (seeds, history) in ray.get(news.read.remote()).items():
+                if name in waiting:
+                    now = latest(waiting[name].spec.measure.key, history)
+                    board.moved(name, int(now["epoch"]), now["value"])
+                lives[name].show(seeds, history)
+            for reference in done:
+                task = pending.pop(reference)
+                board.finished(task.name, _collect(reference, task, vault))
 
 
 def _collect(reference: Any, task: Task, vault: Vault) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from tqdm import tqdm
 
-from skipgate import paths
+from skipgate import live, paths
 from skipgate.files import Problem, read_yaml, write_atomically
 from skipgate.judging.quantities import PROBED
 from skipgate.params import Params
@@ -74,6 +74,7 @@ def _stage(folder: Path, stage: str, *words: str) -> None:
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(Path.cwd()), str(Path.cwd() / "src")]),
         "SKIPGATE_VAULT": str(paths.vault_folder().resolve()),
+        live.VARIABLE: "inf",  # MLflow shows the seeds that the study has
     }
     command = [sys.executable, "-m", f"pipeline.{stage}", *words]
     done = subprocess.run(

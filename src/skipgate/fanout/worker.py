@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from skipgate import paths, specs
 from skipgate.files import Problem
 from skipgate.group import ALONE, Group, joined
+from skipgate.live import Live
 from skipgate.progress import latest
 from skipgate.settings import History
 from skipgate.training.job import obtain
@@ -22,13 +23,16 @@ def main(net: str, seeds: Sequence[int], group: Group = ALONE) -> None:
     """Train those of these seeds that the vault lacks."""
     spec = specs.load(net)
 
-    def tell(_: Sequence[int], history: History) -> None:
-        if group.leads:
-            sys.stdout.write(json.dumps(latest(spec.measure.key, history)) + "\n")
-            sys.stdout.flush()
-
     data = paths.data_folder(spec.dataset)
-    obtain(spec, seeds, data, Vault(paths.vault_folder()), tell, group)
+    with Live(spec) as live:
+
+        def tell(together: Sequence[int], history: History) -> None:
+            if group.leads:
+                sys.stdout.write(json.dumps(latest(spec.measure.key, history)) + "\n")
+                sys.stdout.flush()
+                live.show(together, history)
+
+        obtain(spec, seeds, data, Vault(paths.vault_folder()), tell, group)
 
 
 if __name__ == "__main__":

@@ -30,8 +30,9 @@ def story(params: Params, net: str, changes: list[str], runs: list[str]) -> str:
         "Changed since the committed digest": "\n".join(changes)
         or f"nothing: {spec.digest} is what the code gives",
         "Results by seed": _seeds(result) if result else f"none: {study.missing[net]}",
-        "Verdicts it feeds": _verdicts(judgement, net) or "none: no paper reports its number",
-        "Claims it feeds": _claims(judgement, net) or "none",
+        "Verdicts it feeds": "\n".join(verdicts_of(judgement, net))
+        or "none: no paper reports its number",
+        "Claims it feeds": "\n".join(claims_of(judgement, net)) or "none",
         "MLflow": "\n".join(runs) or "not there yet; run: make ui",
         "Again": f"make again NET={net}" + (_cost(result) if result else ""),
     }
@@ -69,21 +70,22 @@ def _number(value: float | None) -> str:
     return "diverged" if value is None else f"{value:.4g}"
 
 
-def _verdicts(judgement: Judgement, net: str) -> str:
-    lines = [
+def verdicts_of(judgement: Judgement, net: str) -> list[str]:
+    """The reported numbers that a net is set beside, each with its verdict."""
+    return [
         f"{t.paper} {t.name}, {v.cell.row}, {v.cell.column}: reported {v.cell.value:g}, "
         f"ours {v.ours}: {v.word} ({v.reason})"
         for t in judgement.tables
         for v in t.verdicts
         if v.net == net
     ]
-    return "\n".join(lines)
 
 
-def _claims(judgement: Judgement, net: str) -> str:
-    return "\n".join(
+def claims_of(judgement: Judgement, net: str) -> list[str]:
+    """The claims that a net decides, each with its answer."""
+    return [
         f"{c.paper} {c.name}: {c.outcome.answer}" for c in judgement.claims if net in c.outcome.nets
-    )
+    ]
 
 
 def _cost(result: Result) -> str:
