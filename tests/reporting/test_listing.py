@@ -6,8 +6,8 @@ import pytest
 
 from skipgate.judging import papers
 from skipgate.judging.coverage import coverage
-from skipgate.reporting.listing import conclusions, papers_page
 from skipgate.reporting.glance import recorded
+from skipgate.reporting.listing import conclusions, papers_page
 
 WIDEST = 120
 """Characters of a row, as rendered."""
