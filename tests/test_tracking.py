@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from skipgate import params, paths
+from skipgate.files import rounded
 from skipgate.judging.judgement import judge_study
 from skipgate.results import store
 from skipgate.tracking import KEY, LARGEST, LEVEL, connect, links, sync
@@ -99,7 +100,7 @@ def test_a_run_says_what_was_learnt_from_which_commit_and_what_came_of_it(study,
     assert "gresnet gated-train-loss" in tags["mlflow.note.content"]
     assert tags["verdict"] == "not comparable"
     numbers = result.best("test_error")
-    assert parent.data.metrics["best/test_error"] == pytest.approx(sum(numbers) / len(numbers))
+    assert parent.data.metrics["best/test_error"] == rounded(sum(numbers) / len(numbers))
     assert parent.data.metrics["mean_gate"] == pytest.approx(1.056, abs=1e-3)
     assert run_of(client, study, "gated-10", 2).data.metrics["best/test_error"] == numbers[2]
 
