@@ -257,6 +257,6 @@ def test_claims_of_other_studies_are_judged_here_too(name, claims_judged, settin
 
 def test_data_are_told_by_the_nets_and_not_by_the_name_of_the_study(settings, loaded):
     section = answers.section(judge_study(settings, made_up.made_up("cifar10-short"), loaded))
-    assert "Stated of CIFAR-10" not in section
+    assert "Stated of CIFAR-10;" not in section
     assert "**Stated of MNIST; judged here on `cifar10-short`.**" in section
     assert "**Stated of ImageNet; judged here on `cifar10-short`.**" in section

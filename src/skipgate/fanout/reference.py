@@ -59,7 +59,8 @@ def _only(study: str, seeds: int) -> Any:
         net.pop("seeds", None)
     settings["studies"][study]["defaults"]["seeds"] = seeds
     for probes in settings["probes"].values():
-        probes["kinds"] = list(PROBED)
+        # What a net of the study is not probed for could not be compared.
+        probes["kinds"] = [kind for kind in PROBED if kind in probes.get("kinds", PROBED)]
     return settings
 
 
