@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 
 import pytest
@@ -50,7 +51,7 @@ def test_nothing_to_do_starts_no_torch_and_no_mlflow_and_what_is_stale_is_found(
         (poison / name / "__init__.py").write_text("raise SystemExit('imported')\n")
     project.environment["PYTHONPATH"] = f"{poison}:{project.folder / 'src'}"
     output = project.stage("repro", "digits", "--jobs", "2")
-    assert "| [digits](reports/digits.md) | 2 of 2" in output
+    assert re.search(r"\| digits +\| 2 of 2", output)
     (project.folder / "mlflow.db").unlink()
     assert "imported" in project.stage("repro", "digits", "--jobs", "2", code=1)
     del project.environment["PYTHONPATH"]
