@@ -18,6 +18,8 @@ from skipgate.results.store import Result, StudyResults
 from skipgate.settings import PROBED, Measure
 from skipgate.specs import Spec, told
 
+CHANGES = 2
+"""Settings that may differ in what is set side by side as a choice that was changed."""
 WITHIN = "†"
 """Marks a difference that lies within the margin."""
 
@@ -185,14 +187,16 @@ def ablations(study: StudyResults) -> str:
         main = first.setdefault((family(result.spec), size(result.spec)), result)
         if net in study.changes:
             main = study.bases[study.changes[net].base]
-        if main is not result and main.has("train", "gates"):
+        changed = changed_settings(main.spec, result.spec)
+        is_one_choice = net in study.changes or 0 < len(changed) <= CHANGES
+        if is_one_choice and main.has("train", "gates"):
             moved = estimate(difference(result.score(), main.score()))
             gates = estimate(difference(result.metric("mean_gate"), main.metric("mean_gate")))
             rows.append(
                 {
                     "net": f"`{net}`",
                     "against": f"`{main.spec.net}`",
-                    "changed": "<br>".join(changed_settings(main.spec, result.spec)),
+                    "changed": "<br>".join(changed),
                     moves: linked(moved or "diverged", result, "train"),
                     "mean T": linked(gates or "-", result, "gates"),
                 }
