@@ -14,6 +14,7 @@ COMMANDS = {
     "show": "print one line of verdicts for every study",
     "why": "tell all about one net: settings, results, verdicts, how to make it again",
     "verify": "prove that results, digests, verdicts and pages follow from each other",
+    "moved": "tell which numbers and verdicts have moved since a commit",
     "check": "compare a study's numbers with its frozen ones",
     "everything": "run every study that this machine can, and say what it cannot",
     "fanout": "train what a study lacks, several nets at once, or say what that would cost",

@@ -37,7 +37,8 @@ def probe(subject: Subject, settings: Probes) -> dict[str, Any]:
     words nearest to each of `queries`, as [query][rank][seed].
     """
     network = subject.network
-    text, trained = subject.examples, subject.training
+    text = subject.examples
+    trained = subject.training
     if not (isinstance(network, Reader) and isinstance(text, Text) and isinstance(trained, Text)):
         raise Problem("the probe 'words' is for networks that read text")
     vocabulary = text.vocabulary

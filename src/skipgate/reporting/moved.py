@@ -66,6 +66,7 @@ def _by(record: dict[str, Any], section: str, key: str) -> dict[str, str]:
 def _words(old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
     """A line for each verdict or answer that is another; what is gone or new has a dash."""
     for name in dict.fromkeys((*new, *old)):
-        before, after = old.get(name, "-"), new.get(name, "-")
+        before = old.get(name, "-")
+        after = new.get(name, "-")
         if before != after:
             yield f"- {name}: {before}, now **{after}**"

@@ -51,7 +51,8 @@ LIKE_DECAY = 0.1
 """Share by which the fall of weights may differ from that by decay alone."""
 LATE = 0.25
 """The last part of a training, in which as large a part of the rise is no levelling off."""
-FEW_LAYERS, MANY_LAYERS = 98, 302
+FEW_LAYERS = 98
+MANY_LAYERS = 302
 """Between which the paper sees the error fall, and not strictly: 6n + 2 nearest to 100 and 300."""
 WORSE = "of 254 layers above that of 200"
 OVERALL = "of the shallowest above that of the deepest"
@@ -199,7 +200,8 @@ def twin(study: StudyResults, spec: Spec) -> Spec | None:
     """
 
     def unlike(other: Spec) -> tuple[bool, ...]:
-        ours, theirs = spec.settings, other.settings
+        ours = spec.settings
+        theirs = other.settings
         epochs = getattr(ours.recipe, "epochs", 0), getattr(theirs.recipe, "epochs", 0)
         return ours.body != theirs.body, ours.recipe != theirs.recipe, epochs[0] != epochs[1]
 

@@ -18,8 +18,11 @@ from skipgate.settings import Imagenet, Measure
 from skipgate.specs import Spec
 
 TABLE = "imagenet-top5"
-WITH, WITHOUT = "with BN", "without BN"
-RESNET, HIGHWAY, FULL = "Resnet", "Highway", "Highway-Full"
+WITH = "with BN"
+WITHOUT = "without BN"
+RESNET = "Resnet"
+HIGHWAY = "Highway"
+FULL = "Highway-Full"
 """Networks and columns as the table calls them."""
 LOSS = "nats"
 Large = dict[tuple[str, str], Result]

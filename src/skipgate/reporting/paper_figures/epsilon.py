@@ -37,7 +37,8 @@ ROW = 0.55
 BAR = 0.38
 PANELS = 4
 """Networks that fit side by side."""
-KEPT, GONE = COLOURS["residual"], COLOURS["gated"]
+KEPT = COLOURS["residual"]
+GONE = COLOURS["gated"]
 """The paper's blue and red."""
 PERCENTILES = {
     "100": ("maximum", COLOURS["gated"]),
