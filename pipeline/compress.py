@@ -10,7 +10,6 @@ from pathlib import Path
 from pipeline.stage import answer
 from skipgate import params, paths, specs
 from skipgate.files import Problem, write_atomically
-from skipgate.reader import nearest
 from skipgate.training.models import unpack
 
 ALONE = 500
@@ -18,9 +17,7 @@ ALONE = 500
 
 
 def main(net: str, out: Path, seed: int, blocks: str | None, *, force: bool) -> None:
-    known = params.load().nets
-    if net not in known:
-        raise Problem(f"params.yaml has no net '{net}'; {nearest(net, known)}")
+    specs.resolve(params.load(), net)
     spec = specs.load(net)
     if seed not in range(spec.seeds):
         raise Problem(

@@ -3,11 +3,12 @@
 import shutil
 
 from pipeline.stage import run
-from skipgate import paths, specs
+from skipgate import params, paths, specs
 from skipgate.training.vault import Vault
 
 
 def main(net: str) -> None:
+    specs.resolve(params.load(), net)
     spec = specs.load(net)
     Vault(paths.vault_folder()).drop(spec)
     paths.model_file(spec.study, net).unlink(missing_ok=True)

@@ -7,14 +7,11 @@ from pathlib import Path
 
 from pipeline.stage import run
 from skipgate import params, specs
-from skipgate.files import Problem
-from skipgate.reader import nearest
 
 
 def main(net: str) -> None:
     settings = params.load()
-    if net not in settings.nets:
-        raise Problem(f"params.yaml has no net '{net}'; {nearest(net, settings.nets)}")
+    specs.resolve(settings, net)
     # These bring PyTorch and MLflow, after a wrong name is refused.
     from skipgate.behaviour import specify
     from skipgate.reporting.integrity import stale_specs

@@ -8,7 +8,7 @@ import yaml
 from skipgate import params
 from skipgate.files import Problem
 from skipgate.nets.bodies import Plan, build
-from skipgate.reader import plain, read
+from skipgate.reader import nearest, plain, read
 from skipgate.settings import Body, Mlp, Probes, Recipe
 from skipgate.specs import resolve
 from tests.toys import ROOT
@@ -142,3 +142,10 @@ def test_a_setting_that_came_later_is_written_only_where_it_is_used():
     used = Probes(resamples=3, whole=("lesion",))
     assert plain(used)["resamples"] == 3
     assert read(Probes, plain(used), "probes") == used
+
+
+def test_of_many_words_none_of_which_is_close_a_few_are_offered():
+    assert nearest("x", ["aa", "bb"]) == "use one of: aa, bb"
+    told = nearest("x", [f"net-{i:03}" for i in range(222)])
+    assert told.startswith("use one of: net-000, net-001, ")
+    assert told.endswith("net-019 and 202 more")

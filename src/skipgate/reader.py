@@ -18,11 +18,18 @@ from skipgate.files import Problem
 NUMBERS = {int: "a whole number", float: "a number", str: "a word", bool: "true or false"}
 
 
+OFFERED = 20
+"""Words that a sentence offers where none is close."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The end of a sentence that offers the closest known word, or all of them."""
+    """The end of a sentence that offers the closest known word, or those that there are."""
     choices = sorted(known)
     close = difflib.get_close_matches(word, choices, n=1)
-    return f"did you mean '{close[0]}'?" if close else f"use one of: {', '.join(choices)}"
+    if close:
+        return f"did you mean '{close[0]}'?"
+    more = len(choices) - OFFERED
+    return f"use one of: {', '.join(choices[:OFFERED])}" + (f" and {more} more" if more > 0 else "")
 
 
 def positive(**numbers: float) -> None:

@@ -69,7 +69,7 @@ class ProbeSpec:
 
 
 def resolve(params: Params, name: str) -> Settings:
-    """Follow a net's references."""
+    """Follow a net's references; a name that no net has is refused."""
     if name not in params.nets:
         raise Problem(f"params.yaml has no net '{name}'; {nearest(name, params.nets)}")
     net = params.nets[name]
