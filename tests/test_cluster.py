@@ -139,13 +139,15 @@ def test_where_the_vault_cannot_be_seen_the_files_travel_back(tmp_path, monkeypa
     spec = Spec("gated-2", "digits", "digits", settings, 1, "a-digest", seeds=2)
     task = Task(spec, (0, 1), 1.0, known.sources["digits"])
     told = []
-    remote = SimpleNamespace(remote=lambda name, now: told.append((name, now["epoch"])))
+    remote = SimpleNamespace(
+        remote=lambda name, now: told.append((name, now[0], len(now[1]["test_error"])))
+    )
     news = SimpleNamespace(tell=remote)
     shared = (str(tmp_path / "not-here"), ".shared-x")
     sent = engine.work(task, shared, news)
     assert sorted(sent) == [0, 1]
     assert sorted(sent[0]) == ["model.pt", "run.json", "train.json"]
-    assert told[-1] == ("gated-2", settings.recipe.epochs)
+    assert told[-1] == ("gated-2", [0, 1], settings.recipe.epochs)
     told.clear()
     assert engine.work(task, shared, news) == sent, "that machine's own vault has it now"
     assert told == []

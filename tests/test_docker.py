@@ -99,7 +99,7 @@ def test_the_image_begins_with_a_target_that_there_is(built):
     line = " ".join(word.strip('[",]') for word in (*entry, *command))
     assert line == "make repro"
     planned = run(f"{line} --dry-run", built)
-    assert "dvc repro report@digits" in planned
+    assert "pipeline.repro digits" in planned
     assert "pip install" not in planned, "an image brings its environment along"
 
 

@@ -46,6 +46,8 @@ def test_a_probe_leaves_the_network_as_it_was(name, body, pair):
         pytest.skip("units of a dense network have no place")
     if name == "identity" and pair[0].gate != "epsilon":
         pytest.skip("such gates discard nothing")
+    if name == "words":
+        pytest.skip("these networks read no text")
     case = subject(body, *pair)
     before, blocks = to_list(case.network), case.network.blocks
     first, second = (PROBES[name](case, SETTINGS) for _ in range(2))

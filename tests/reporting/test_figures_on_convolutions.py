@@ -18,7 +18,10 @@ from tests.made_up import EPOCHS, LEARNT, SEEDS, gates, last, made_up
 from tests.toys import ROOT
 
 STUDIES = {
-    "cifar10-short": ["gresnet-6", "gresnet-7", "unrolled-3", "unrolled-5"],
+    "cifar10-short": [
+        *("gresnet-6", "gresnet-7", "unrolled-3", "unrolled-5"),
+        *("epsilon-1", "epsilon-5", "epsilon-9", "epsilon-10"),
+    ],
     "cifar": ["gresnet-6", "gresnet-7", "unrolled-3", "fleuret-6"],
     "imagenet": ["unrolled-3", "unrolled-5", "fleuret-4"],
 }
@@ -65,7 +68,7 @@ def test_gresnet_6_has_training_and_test_errors_of_all_three_columns():
     dashed = [line for line in panels[2].lines if line.get_linestyle() == "--"]
     assert [line.get_ydata()[-1] for line in dashed] == pytest.approx([LEARNT, LEARNT, 2.0])
     assert [*dashed[0].get_xdata()] == [*range(1, EPOCHS + 1)]
-    assert "Not comparable: 8 to 20 layers" in found.caption()
+    assert "Not comparable: 8 to 32 layers" in found.caption()
     assert "Not comparable" not in Curves.find(*judged(made_up("cifar"))).caption()
 
 

@@ -190,7 +190,8 @@ def test_one_seed_has_no_interval():
 def test_an_ablation_is_set_beside_the_net_it_changes(project):
     """A twin of gated-10 that adds before the ReLU and errs by a point more in every seed."""
     study = store.load(project, "digits")
-    assert tables.ablations(study) == ""
+    before = tables.ablations(study).splitlines()
+    assert all("`pre-epsilon-" in row for row in before[2:]), "other nets differ in more"
     main = study.results["gated-10"]
     body = dataclasses.replace(main.spec.settings.body, addition="before")
     spec = dataclasses.replace(
@@ -202,7 +203,9 @@ def test_an_ablation_is_set_beside_the_net_it_changes(project):
     for column in parts["train"]["metrics"]["test_error"]:
         column[-1] += 1
     study.results["gated-10-before"] = store.Result(spec, parts)
-    row = tables.ablations(study).splitlines()[-1]
+    after = tables.ablations(study).splitlines()
+    assert len(after) == len(before) + 1
+    row = after[-1]
     for words in (
         "`gated-10-before`",
         "`gated-10`",

@@ -1,6 +1,7 @@
 """Every number, protocol and claim of the papers, with what became of it."""
 
 import math
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,6 +25,11 @@ ABOUT = {
 }
 FOLDED = ("repeated", "quoted", "encoded")
 """Kinds that nothing of ours is set beside."""
+WHAT = 34
+STATED = 28
+WHERE = 16
+SETTING = 38
+"""Characters of a line in the columns of a protocol: its rows fit a screen."""
 FEW = {True: "yes", False: "no", None: "open"}
 
 
@@ -180,16 +186,28 @@ def _fate(place: str, cell: Cell, studies: dict[str, dict[str, Any]]) -> str:
 def _protocol(name: str, protocol: Protocol, settings: Settings) -> str:
     rows: list[dict[str, object]] = [
         {
-            "": line.what,
-            "stated": _stated(line, settings),
-            "where": f"cited: {line.where}" if line.by == "cited" else line.where,
-            "setting": f"`{line.setting}`" if line.setting else "",
+            "": _wrapped(line.what, WHAT),
+            "stated": _wrapped(_stated(line, settings), STATED),
+            "where": _wrapped(f"cited: {line.where}" if line.by == "cited" else line.where, WHERE),
+            "setting": _code(line.setting),
         }
         for line in protocol.statements
     ]
     notes = _notes([(line.what, line.note) for line in protocol.statements])
     parts = (f"### Protocol `{name}`: {protocol.title}", markdown(_used(rows)), notes)
     return "\n\n".join(part for part in parts if part)
+
+
+def _wrapped(text: str, width: int) -> str:
+    """Text in lines of a table's cell."""
+    return "<br>".join(textwrap.wrap(text, width))
+
+
+def _code(setting: str) -> str:
+    """A setting in lines that end after a comma or before a dot."""
+    words = setting.replace(",", ", ").replace(".", " .")
+    lines = textwrap.wrap(words, SETTING, break_long_words=False, break_on_hyphens=False)
+    return "<br>".join(f"`{line.replace(' ', '')}`" for line in lines)
 
 
 def _stated(line: Statement, settings: Settings) -> str:
