@@ -3,8 +3,10 @@
 It is compared with the loop one would write with ordinary means, and with its convolutions alone.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -29,34 +31,41 @@ RATE = 0.1
 DECAY = 0.0001
 PAD = 4
 NETWORKS = {
-    "ResNet n = 5": Resnet("resnet", 5, shortcut="project"),
+    "ResNet n = 5": Resnet("resnet", 5),
     "Wide ResNet (3,4)": Resnet("resnet", 3, widen=4, shortcut="project"),
 }
 ABOUT = f"""## Training convolutional networks
 
 Pre-activation networks, one seed on one thread, batch {BATCH}: a plain eager loop with a
-`DataLoader` and torchvision's crops and flips, ours, and their 3x3 convolutions alone, forward and
-back, channels-last. Best of {{rounds}} rounds of {STEPS} steps.
+`DataLoader` and torchvision's crops and flips, ours, and their convolutions alone, forward and
+back, channels-last; and with these the passes over memory that batch normalisation, ReLU and sums
+cannot do without, each as one PyTorch call. Best of {{rounds}} rounds of {STEPS} steps.
 
 """
 
 
 class PlainBlock(nn.Module):
-    """BN-ReLU-Conv twice, beside a shortcut that is projected where the shape changes."""
+    """BN-ReLU-Conv twice, beside a shortcut that is padded or projected where the shape changes."""
 
-    def __init__(self, before: int, width: int, stride: int) -> None:
+    def __init__(self, before: int, width: int, stride: int, shortcut: str) -> None:
         super().__init__()
         self.norms = nn.ModuleList([nn.BatchNorm2d(before), nn.BatchNorm2d(width)])
         self.first = nn.Conv2d(before, width, 3, stride, 1, bias=False)
         self.second = nn.Conv2d(width, width, 3, 1, 1, bias=False)
         same = stride == 1 and before == width
-        self.project = None if same else nn.Conv2d(before, width, 1, stride, bias=False)
+        projects = shortcut == "project" and not same
+        self.project = nn.Conv2d(before, width, 1, stride, bias=False) if projects else None
+        self.stride = stride
+        self.extra = width - before
 
     def forward(self, x: Tensor) -> Tensor:
         h = F.relu(self.norms[0](x))
-        s = x if self.project is None else self.project(h)
+        s = self._padded(x) if self.project is None else self.project(h)
         y: Tensor = self.second(F.relu(self.norms[1](self.first(h)))) + s
         return y
+
+    def _padded(self, x: Tensor) -> Tensor:
+        return F.pad(x[..., :: self.stride, :: self.stride], (0, 0, 0, 0, 0, self.extra))
 
 
 class PlainResnet(nn.Module):
@@ -70,7 +79,8 @@ class PlainResnet(nn.Module):
         for i in range(body.count):
             stage = i // body.blocks
             wide = body.width * body.widen * 2**stage
-            blocks.append(PlainBlock(width, wide, 2 if stage and i % body.blocks == 0 else 1))
+            stride = 2 if stage and i % body.blocks == 0 else 1
+            blocks.append(PlainBlock(width, wide, stride, body.shortcut))
             width = wide
         self.blocks = nn.Sequential(*blocks)
         self.norm = nn.BatchNorm2d(width)
@@ -89,6 +99,7 @@ class Speeds:
     plain: float
     ours: float
     bound: float
+    with_memory: float | None = None
 
 
 class Pictures(Dataset[tuple[Tensor, int]]):
@@ -115,10 +126,15 @@ class Pictures(Dataset[tuple[Tensor, int]]):
 def training(name: str, body: Resnet, rounds: int) -> Speeds:
     """One thread, warmed up and alternating; the fastest round of each counts."""
     images = _made_up()
-    works = [_plain_steps(body, images), _our_steps(body, images), _convolutions(body)]
+    works = [
+        _plain_steps(body, images),
+        _our_steps(body, images),
+        _every(convolutions := _convolutions(body)),
+        _every(convolutions + _passes(body)),
+    ]
     seconds = alternating(works, rounds)
-    plain, ours, bound = (STEPS * BATCH / each for each in seconds)
-    return Speeds(name, plain, ours, bound)
+    plain, ours, bound, both = (STEPS * BATCH / each for each in seconds)
+    return Speeds(name, plain, ours, bound, both)
 
 
 def _made_up() -> Images:
@@ -169,27 +185,62 @@ def _our_steps(body: Resnet, images: Images) -> Callable[[], None]:
     return steps
 
 
-def _convolutions(body: Resnet) -> Callable[[], None]:
-    """All 3x3 convolutions, forward and back, channels-last, and nothing between them."""
-    network = PlainResnet(body).to(memory_format=torch.channels_last)
-    maps = [m for m in network.modules() if isinstance(m, nn.Conv2d) and m.kernel_size == (3, 3)]
-    inputs: list[Tensor] = []
-    hooks = [m.register_forward_pre_hook(lambda _, x: inputs.append(x[0])) for m in maps]
-    x = torch.rand(BATCH, *CIFAR.shape).contiguous(memory_format=torch.channels_last)
-    with torch.no_grad():
-        network(x)
-    for hook in hooks:
-        hook.remove()
-    # The first needs no gradient to the images.
-    given = [x.requires_grad_(i > 0) for i, x in enumerate(inputs)]
-    gradients = [torch.rand_like(m(x)).detach() for m, x in zip(maps, given, strict=True)]
-
+def _every(works: Sequence[Callable[[], object]]) -> Callable[[], None]:
     def steps() -> None:
         for _ in range(STEPS):
-            for m, x, gradient in zip(maps, given, gradients, strict=True):
-                m(x).backward(gradient)
+            for work in works:
+                work()
 
     return steps
+
+
+def _inputs(body: Resnet, kind: type[nn.Module]) -> list[tuple[nn.Module, Tensor]]:
+    """Modules of a kind, and what each is given, channels-last."""
+    network = PlainResnet(body).to(memory_format=torch.channels_last)
+    calls: list[tuple[nn.Module, Tensor]] = []
+    for module in network.modules():
+        if isinstance(module, kind):
+            module.register_forward_pre_hook(lambda m, x: calls.append((m, x[0])))
+    with torch.no_grad():
+        network(torch.rand(BATCH, *CIFAR.shape).contiguous(memory_format=torch.channels_last))
+    return calls
+
+
+def _convolutions(body: Resnet) -> list[Callable[[], object]]:
+    """Each convolution, forward and back; the first needs no gradient to the images."""
+    calls = _inputs(body, nn.Conv2d)
+    return [_alone(cast(nn.Conv2d, m), x, back=i > 0) for i, (m, x) in enumerate(calls)]
+
+
+def _alone(conv: nn.Conv2d, x: Tensor, *, back: bool) -> Callable[[], object]:
+    x = x.detach().requires_grad_(back)
+    wanted = [conv.weight, x] if back else [conv.weight]
+
+    def forward() -> Tensor:
+        return F.conv2d(x, conv.weight, None, conv.stride, conv.padding)
+
+    gradient = torch.rand_like(forward()).detach()
+    return lambda: torch.autograd.grad(forward(), wanted, gradient)
+
+
+def _passes(body: Resnet) -> list[Callable[[], object]]:
+    """BN-ReLU twice forward and twice back over all images, a sum once a block."""
+    works: list[Callable[[], object]] = []
+    for _, x in _inputs(body, nn.BatchNorm2d):
+        gradient = torch.rand_like(x)
+        out = torch.empty_like(x)
+        works.append(partial(torch.sum, x))
+        works.append(partial(torch.clamp_min, x, 0, out=out))
+        works.append(partial(torch.dot, _flat(x), _flat(gradient)))
+        works.append(partial(torch.add, x, gradient, out=out))
+    for _, x in _inputs(body, PlainBlock):
+        works.append(partial(torch.add, x, torch.rand_like(x), out=torch.empty_like(x)))
+    return works
+
+
+def _flat(x: Tensor) -> Tensor:
+    """Channels-last images as they lie in memory."""
+    return x.permute(0, 2, 3, 1).view(-1)
 
 
 def section(rounds: int) -> str:
@@ -202,7 +253,7 @@ def section(rounds: int) -> str:
 
 def row(speeds: Speeds, what: str, bound: str) -> dict[str, object]:
     """The speeds of one network: what a second has, and what would be left without the rest."""
-    return {
+    cells: dict[str, object] = {
         "": speeds.name,
         f"ordinary ({what} a second)": f"{speeds.plain:.0f}",
         "ours": f"{speeds.ours:.0f}",
@@ -210,3 +261,7 @@ def row(speeds: Speeds, what: str, bound: str) -> dict[str, object]:
         f"{bound} alone": f"{speeds.bound:.0f}",
         "share of it": f"{speeds.ours / speeds.bound:.0%}",
     }
+    if speeds.with_memory:
+        cells["and memory"] = f"{speeds.with_memory:.0f}"
+        cells["share of both"] = f"{speeds.ours / speeds.with_memory:.0%}"
+    return cells
