@@ -72,7 +72,7 @@ def children(pid):
     return [process.pid for process in psutil.Process(pid).children()]
 
 
-def wait_for(condition, seconds=120):
+def wait_for(condition, seconds=300):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"

@@ -263,5 +263,5 @@ def row(speeds: Speeds, what: str, bound: str) -> dict[str, object]:
     }
     if speeds.with_memory:
         cells["and memory"] = f"{speeds.with_memory:.0f}"
-        cells["share of both"] = f"{speeds.ours / speeds.with_memory:.0%}"
+        cells["of both"] = f"{speeds.ours / speeds.with_memory:.0%}"
     return cells
