@@ -56,6 +56,15 @@ def test_distances_are_means_over_the_nets_that_learnt(settings):
     assert f"residual {np.mean(gaps):+.2f} at the last epoch" in line
 
 
+def test_language_models_are_ranked_beside_a_unigram_model(settings):
+    study = study_of(settings, "words")
+    metrics = study.results["words-full"].part("train")["metrics"]
+    metrics["test_perplexity"] = [[5.0 + seed] * 5 for seed in range(3)]
+    line = sentence(settings, study, "Test perplexity, the best first: `words-full` 6.0, ")
+    unigram = study.results["words-full"].part("words")["unigram"]
+    assert line.endswith(f"; a unigram model has {unigram:.1f}.")
+
+
 def test_gain_is_named_at_the_depth_where_it_is_visible(settings):
     study = study_of(settings, "digits")
     assert "nothing visible at any depth" in sentence(settings, study, "What gating gains")

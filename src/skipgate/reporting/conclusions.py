@@ -35,7 +35,7 @@ def conclusions(params: Params, study: StudyResults, judgement: Judgement) -> li
     for judged in judgement.tables:
         probed = judged.table.metric in {measure.name for measure in PROBED}
         found += _levels(judged) if probed else _distances(judged)
-    for sentence in (_given, _failed, _gain, _staged, _gates, _shut, _estimates, _pruned, _lesions):
+    for sentence in SENTENCES:
         found.append(_said(sentence, study.main))
     return [text for text in (*found, told_answers(judgement)) if text]
 
@@ -231,6 +231,21 @@ def _pruned(study: StudyResults) -> str:
     return f"Half of the blocks removed at random: {study.measure.label} of {', of '.join(told)}."
 
 
+def _read(study: StudyResults) -> str:
+    """Language models, the best first, beside one that knows nothing but frequencies."""
+    models = study.having("words")
+    means = {net: estimate(result.score("validation")) for net, result in models.items()}
+    ranked = sorted((mean.mean, net) for net, mean in means.items() if mean)
+    if not ranked:
+        return ""
+    told = ", ".join(f"`{net}` {mean:.1f}" for mean, net in ranked)
+    unigram = next(iter(models.values())).part("words")["unigram"]
+    return (
+        f"{study.measure.label.capitalize()}, the best first: {told}; "
+        f"a unigram model has {unigram:.1f}."
+    )
+
+
 def _lesions(study: StudyResults) -> str:
     """The worst single block, in the deepest network of each family that has learnt."""
     if study.is_given:
@@ -294,3 +309,18 @@ def _ranges(places: list[int]) -> str:
         else:
             runs.append([place])
     return "blocks " + ", ".join(f"{r[0]} to {r[-1]}" if len(r) > 1 else f"{r[0]}" for r in runs)
+
+
+SENTENCES = (
+    _given,
+    _failed,
+    _gain,
+    _staged,
+    _gates,
+    _shut,
+    _estimates,
+    _pruned,
+    _read,
+    _lesions,
+)
+"""In the order of the page."""
