@@ -54,6 +54,17 @@ def test_operations_of_a_small_network_are_those_counted_by_hand():
     assert (cost.batch, cost.steps, cost.seeds) == (6, 2 * 4, 1)
 
 
+def test_an_lstm_takes_its_matrix_products():
+    """650 units behind 650, steps of 35 words; the state before the first wants no gradient."""
+    settings = resolve(PARAMS, "ptb-plain")
+    one, two = (
+        cost_of(spec_of(dataclasses.replace(settings, body=body)), examples=1400).operations
+        for body in (dataclasses.replace(settings.body, recurrent=n) for n in (1, 2))
+    )
+    product = 2 * 650 * 4 * 650
+    assert two - one == pytest.approx(3 * 2 * product - product / 35)
+
+
 def test_memory_holds_at_least_weights_gradients_and_what_the_optimiser_keeps():
     settings = toy_settings(Resnet("resnet", blocks=1, width=64), batch=2)
     spec = spec_of(settings)

@@ -73,6 +73,7 @@ def children(pid):
 
 
 def wait_for(condition, seconds=300):
+    # Ray's workers give way to whatever else the machine does, and take minutes to start beside it.
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"

@@ -74,6 +74,7 @@ def test_what_was_found_counts_no_toy_and_leads_with_the_clearest(tmp_path, monk
     assert "Of 1 reported numbers" in numbers
     assert "1 differ from ours, 0 agree and 0 are inconclusive; of 0 that follow" in numbers
     assert claims.endswith(
-        "Of 6 tests of what the papers say in words, 2 hold, 1 fail and 3 are undecided."
+        "Of 6 tests of what the papers say in words, toys left out, 2 hold, 1 fail and 3 are "
+        "undecided."
     )
     assert surprise.endswith("**mnist**: own 1")

@@ -36,10 +36,11 @@ NETWORKS = {
 }
 ABOUT = f"""## Training convolutional networks
 
-Pre-activation networks, one seed on one thread, batch {BATCH}: a plain eager loop with a
-`DataLoader` and torchvision's crops and flips, ours, and their convolutions alone, forward and
-back, channels-last; and with these the passes over memory that batch normalisation, ReLU and sums
-cannot do without, each as one PyTorch call. Best of {{rounds}} rounds of {STEPS} steps.
+Pre-activation networks, one seed on one thread, batch {BATCH}: a plain eager loop in PyTorch's
+default layout with a `DataLoader` and torchvision's crops and flips, ours, and their convolutions
+alone, forward and back, channels-last; and with these the passes over memory that batch
+normalisation, ReLU and sums take where each is one PyTorch call. Best of {{rounds}} rounds of
+{STEPS} steps.
 
 """
 

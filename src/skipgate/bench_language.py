@@ -40,7 +40,8 @@ ABOUT = f"""## Language models
 
 Words a second, highway layers, one seed on one thread, {ROWS} rows of {LENGTH} words, a vocabulary
 of {PTB.vocabulary:,} whose words are as frequent as 1 over their rank: a plain eager loop that
-computes characters for every word of the text, ours, and the products of LSTMs and softmax alone.
+computes characters for every word of the text, ours, and the products of LSTMs and softmax alone,
+one at a time, so that a share can exceed 100%.
 Best of {{rounds}} rounds of {TRAINED} steps in training; one of {TESTED:,} words in testing.
 
 """

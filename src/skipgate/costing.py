@@ -5,9 +5,13 @@ Under fake tensors every operation says which shapes come out and computes nothi
 
 import dataclasses
 import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed._tools.mem_tracker import MemTracker
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -88,13 +92,22 @@ def _step_of(settings: Settings) -> Step:
 
 
 def _counted(settings: Settings) -> Step:
-    with FakeTensorMode():
+    with _in_products(), FakeTensorMode():
         launches = Launches()
         memory = MemTracker()
         with FlopCounterMode(display=False) as counted:
             batch = _through(settings, launches, memory)
         peak = max(sum(kinds.values()) for kinds in _by_device(memory))
     return Step(counted.get_total_flops(), launches.count, peak, batch)
+
+
+@contextmanager
+def _in_products() -> Iterator[None]:
+    """An LSTM by its matrix products: as the one operation of oneDNN it would count for nothing."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "TF32 acceleration")  # that there is none to switch
+        with torch.backends.mkldnn.flags(enabled=False):
+            yield
 
 
 def _through(settings: Settings, launches: Launches, memory: MemTracker) -> int:

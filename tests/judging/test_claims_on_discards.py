@@ -166,6 +166,16 @@ def test_gates_by_sample_and_variations_stand_beside(study, judged):
     assert [result.spec.net for result in deciding(study)] == ["by-sample"]
 
 
+def test_networks_that_have_not_learnt_decide_nothing_but_their_own_error(study, judged):
+    for net in CHOSEN:
+        metrics = study.results[net].part("train")["metrics"]
+        metrics["test_error"] = [[60.0 for _ in seed] for seed in metrics["test_error"]]
+    assert not claims.concerns("discard-saturates", study)
+    found = judged("same-accuracy-fewer-layers", study)
+    assert found.answer == "fails"
+    assert set(CHOSEN) <= set(found.nets)
+
+
 def test_nets_that_are_not_asked_what_they_discard_are_not_waited_for(study, judged):
     del study.results["e-4-2"].parts["identity"]
     assert str(judged("lossless-removal", study)) == "waits for `e-4-2`"

@@ -60,7 +60,9 @@ def test_language_models_are_ranked_beside_a_unigram_model(settings):
     study = study_of(settings, "words")
     metrics = study.results["words-full"].part("train")["metrics"]
     metrics["test_perplexity"] = [[5.0 + seed] * 5 for seed in range(3)]
-    line = sentence(settings, study, "Test perplexity, the best first: `words-full` 6.0, ")
+    line = sentence(
+        settings, study, "Test perplexity in the order of means: `words-full` 6.00 ± 2.48, "
+    )
     unigram = study.results["words-full"].part("words")["unigram"]
     assert line.endswith(f"; a unigram model has {unigram:.1f}.")
 

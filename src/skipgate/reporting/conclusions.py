@@ -228,20 +228,23 @@ def _pruned(study: StudyResults) -> str:
         told.append(f"`{result.spec.net}` goes from {whole} to {left}")
     if not told:
         return ""
-    return f"Half of the blocks removed at random: {study.measure.label} of {', of '.join(told)}."
+    return (
+        f"Half of the blocks removed at random: {study.measure.label} of {', of '.join(told)}, on "
+        "the examples that were probed."
+    )
 
 
 def _read(study: StudyResults) -> str:
-    """Language models, the best first, beside one that knows nothing but frequencies."""
+    """Language models by their means, beside one that knows nothing but frequencies."""
     models = study.having("words")
     means = {net: estimate(result.score("validation")) for net, result in models.items()}
     ranked = sorted((mean.mean, net) for net, mean in means.items() if mean)
     if not ranked:
         return ""
-    told = ", ".join(f"`{net}` {mean:.1f}" for mean, net in ranked)
+    told = ", ".join(f"`{net}` {means[net]}" for _, net in ranked)
     unigram = next(iter(models.values())).part("words")["unigram"]
     return (
-        f"{study.measure.label.capitalize()}, the best first: {told}; "
+        f"{study.measure.label.capitalize()} in the order of means: {told}; "
         f"a unigram model has {unigram:.1f}."
     )
 

@@ -3,14 +3,14 @@
 from skipgate.params import Params
 from skipgate.reporting.markdown import markdown
 from skipgate.results import costs
-from skipgate.results.costs import Cost
+from skipgate.results.costs import Cost, rounded
 from skipgate.results.names import family, size
 from skipgate.results.store import StudyResults
 from skipgate.settings import Gpu
 
 ABOUT = (
     "These nets need a GPU and were not run. Each is run by `dvc repro probe@NET`, all by `dvc "
-    "repro report@{study}`: about {hours:,.0f} hours of an {gpu} in all. Operations of a training "
+    "repro report@{study}`: about {hours} hours of an {gpu} in all. Operations of a training "
     "step, forward and back, for each example, and memory at its peak for one seed are counted on "
     "the real networks; hours follow from them at {share:.0%} of the {tflops:g} TFLOP/s of that "
     "GPU, and at least {launch:g} microseconds for each kernel: estimates, not measurements."
@@ -22,10 +22,10 @@ def conclusion(params: Params, study: StudyResults) -> str:
     """What a person in a hurry should know of a study of which nothing was run."""
     known = costs.load()
     rows = [known[net] for net in study.missing if net in known]
-    hours = sum(cost.hours(params.gpu) for cost in rows)
+    hours = rounded(sum(cost.hours(params.gpu) for cost in rows))
     takes = (
-        f"about {hours:,.0f} hours of an {params.gpu.name} and up to "
-        f"{max(cost.memory for cost in rows) / GIGA:.0f} GB of its memory, by estimate"
+        f"about {hours} hours of an {params.gpu.name} and up to "
+        f"{rounded(max(cost.memory for cost in rows) / GIGA)} GB of its memory, by estimate"
         if rows
         else params.studies[study.name].cost
     )
@@ -41,7 +41,7 @@ def section(params: Params, study: StudyResults) -> str:
     gpu = params.gpu
     about = ABOUT.format(
         study=study.name,
-        hours=sum(cost.hours(gpu) for cost in rows.values()),
+        hours=rounded(sum(cost.hours(gpu) for cost in rows.values())),
         gpu=gpu.name,
         share=gpu.share,
         tflops=gpu.tflops,

@@ -64,10 +64,16 @@ def _conclusion(name: str, bands: Mapping[str, Mapping[str, Band]]) -> str:
         )
     told = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     rises = [band.visible / band.centre for band in every if band.logarithmic]
-    half = f"{median(rises):.0%}" if rises else "-"
+    seen = [rise for rise in rises if math.isfinite(rise)]
+    half = f"{median(seen):.0%} or less" if seen else "no rise that could happen"
+    few = (
+        f", and {len(rises) - len(seen)} at none, for want of seeds"
+        if len(seen) < len(rises)
+        else ""
+    )
     return (
-        f"- `{name}`: {len(every)} quantities of {nets} nets, from {told} seeds each; half "
-        f"of all scores and losses alarm when their mean rises by {half} or less."
+        f"- `{name}`: {len(every)} quantities of {nets} nets, from {told} seeds each; half of "
+        f"{len(seen)} scores and losses alarm when their mean rises by {half}{few}."
     )
 
 

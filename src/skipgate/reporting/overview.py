@@ -117,8 +117,8 @@ def _claims(studies: list[str]) -> str:
         answers.update(recorded(name).get("answers", {}))
     tested = sum(answers[word] for word in ("holds", "fails", "undecided"))
     return (
-        f"Of {tested} tests of what the papers say in words, {answers['holds']} hold, "
-        f"{answers['fails']} fail and {answers['undecided']} are undecided."
+        f"Of {tested} tests of what the papers say in words, toys left out, {answers['holds']} "
+        f"hold, {answers['fails']} fail and {answers['undecided']} are undecided."
     )
 
 

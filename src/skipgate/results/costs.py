@@ -37,7 +37,7 @@ class Cost:
     def told(self, gpu: Gpu) -> str:
         """In words, marked as an estimate."""
         return (
-            f"about {_rounded(self.hours(gpu))} hours of an {gpu.name} and "
+            f"about {rounded(self.hours(gpu))} hours of an {gpu.name} and "
             f"{self.memory / 1e9:.1f} GB, by estimate"
         )
 
@@ -65,5 +65,6 @@ def is_of(cost: Cost | None, spec: Spec) -> bool:
     return cost is not None and (cost.digest, cost.seeds) == (spec.digest, spec.seeds)
 
 
-def _rounded(hours: float) -> str:
-    return f"{hours:.1f}" if hours < 10 else f"{hours:.0f}"
+def rounded(number: float) -> str:
+    """As exact as an estimate is worth."""
+    return f"{number:.1f}" if number < 10 else f"{number:,.0f}"

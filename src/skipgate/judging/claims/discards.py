@@ -20,6 +20,7 @@ from skipgate.judging.claims.nets import (
     Test,
     aside,
     blocks_of,
+    has_learnt,
     is_staged,
     result_of,
 )
@@ -108,17 +109,27 @@ def _mean(values: Sequence[float | None]) -> float:
 
 
 def _of_deciding(
-    study: StudyResults, parts: Callable[[Result], list[Part]], admits: Admits = _everything
+    study: StudyResults,
+    parts: Callable[[Result], list[Part]],
+    admits: Admits = _everything,
+    *,
+    of_errors: bool = False,
 ) -> Found | None:
-    """What the nets that decide say; beside them, the others."""
-    chosen = deciding(study, admits)
-    names = {result.spec.net for result in chosen}
+    """What the nets that decide say; beside them, the others.
+
+    One of which a seed has not learnt says nothing of trained networks, but all `of_errors`.
+    """
+    found = deciding(study, admits)
+    chosen = [result for result in found if of_errors or has_learnt(result)]
+    failed = [result for result in found if result not in chosen]
+    names = {result.spec.net for result in found}
     every = [spec for group in sweeps(study) if admits(group[0]) for spec in group]
     others = [result_of(study, spec.net) for spec in every if spec.net not in names]
     made = {result.spec.net: parts(result) for result in chosen}
     said = [part for each in made.values() for part in each]
     known = [result for result in chosen if made[result.spec.net]]
-    beside = [part for part in aside(others, parts, "does not decide") if part.margins]
+    shown = aside(failed, parts, "a seed failed") + aside(others, parts, "does not decide")
+    beside = [part for part in shown if part.margins]
     return Found(said, known, tuple(beside)) if said else None
 
 
@@ -176,7 +187,7 @@ def _no_worse(study: StudyResults, points: float, admits: Admits) -> Found | Non
             above(discards, share(result), MANY),
         ]
 
-    found = _of_deciding(study, parts, admits)
+    found = _of_deciding(study, parts, admits, of_errors=True)
     if found is None:
         return None
     bases = [twin(study, result.spec) for result in found.results]
