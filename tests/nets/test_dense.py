@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from skipgate.nets import dense, native
-from skipgate.nets.activation import norm_relu
 from skipgate.nets.dense import dot_norm_relu, gated_sum
 from skipgate.nets.layers import BatchNorm, Linear
 from skipgate.settings import Decay, GateChoice, Mlp, Nadam, Norm
@@ -142,44 +141,6 @@ def test_the_compiled_step_is_the_one_that_trains(monkeypatch):
     assert len(calls) == len(made.blocks)
     made.eval()(x)
     assert len(calls) == len(made.blocks)
-
-
-@pytest.mark.parametrize("channels", [1, 5, 16, 40])
-@pytest.mark.parametrize("count", [2, 60])
-def test_norm_relu_is_its_parts_in_value_gradient_and_running_statistics(channels, count):
-    """Channels that fill vectors and that do not; fewer rows than a block, and more."""
-    ours = BatchNorm(1, channels, Norm(0.3, 0.01)).double()
-    with torch.no_grad():
-        for p in ours.parameters():
-            p.copy_(random(*p.shape))
-    theirs = copy.deepcopy(ours)
-    x, weight = (random(1, count, channels, 3, 4) + 2 for _ in range(2))
-    inputs = [x.clone().requires_grad_() for _ in range(2)]
-    values = [norm_relu(ours, inputs[0]), torch.relu(theirs(inputs[1]))]
-    for y in values:
-        (y * weight).sum().backward()
-    assert torch.allclose(*values)
-    assert torch.allclose(inputs[0].grad, inputs[1].grad)
-    for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
-        assert torch.allclose(p.grad, q.grad)
-    assert all(torch.allclose(a, b) for a, b in zip(ours.buffers(), theirs.buffers(), strict=True))
-
-
-def test_norm_relu_is_exact_enough_where_the_mean_is_far_from_0():
-    """In float32, by blocks: as close to 64 bits as PyTorch's own."""
-    norm = BatchNorm(1, 16, Norm())
-    x = (random(1, 64, 16, 16, 16) + 100).float()
-    exact = torch.relu(copy.deepcopy(norm).double()(x.double()))
-    ours, theirs = norm_relu(copy.deepcopy(norm), x), torch.relu(norm(x))
-    assert (ours - exact).abs().max() < 2 * (theirs - exact).abs().max() + 1e-6
-
-
-def test_images_that_are_no_numbers_stay_so():
-    norm = BatchNorm(1, 16, Norm())
-    x = random(1, 8, 16, 2, 2).float()
-    x[0, 3, 5] = torch.nan
-    found = norm_relu(norm, x).isnan().any(1).any(-1).any(-1)[0]
-    assert found.nonzero().flatten().tolist() == [5]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from skipgate.files import Problem
 from skipgate.nets.block import Block
 from skipgate.nets.gate import Gate
-from skipgate.nets.gates.constant import Constant
+from skipgate.nets.gates.constant import is_one
 from skipgate.nets.gates.epsilon import Epsilon
 from skipgate.nets.layers import BatchNorm, Conv, Linear, Unnormed
 from skipgate.nets.network import Network
@@ -67,7 +67,7 @@ def _gate(gate: Gate) -> Tensors:
 
 
 def _check_one(gate: Gate) -> None:
-    if not isinstance(gate, Constant) or gate.value != 1:
+    if not is_one(gate):
         kind = type(gate).__name__.lower()
         raise Problem(
             f"a plain network has epsilon gates and 1, and a block of this one has '{kind}'; "

@@ -5,7 +5,7 @@ from typing import Literal, cast
 
 from torch import Tensor, nn
 
-from skipgate.nets.activation import norm_relu
+from skipgate.nets.activation import is_compiled_chain, norm_relu, norm_relu_conv
 from skipgate.nets.dense import Layer, dot_norm_relu, fused
 from skipgate.nets.dropout import Dropout
 from skipgate.nets.gate import Layers
@@ -81,12 +81,26 @@ class Pre(nn.Module):
         self.drops = _drops(affines, dropout)
 
     def forward(self, x: Tensor, shut: Tensor | None = None) -> Tensor:
+        whole = self.fused(x) if shut is None else None
+        if whole is not None:
+            return whole
         bare = len(self.affines) - len(self.norms)
         for i, affine in enumerate(self.affines):
             x = x if i < bare else norm_relu(self.norms[i - bare], x, shut)
             x = self.drops[i - 1](x) if i and self.drops else x
             x = affine(x)
         return x
+
+    def fused(self, x: Tensor, s: Tensor | None = None) -> Tensor | None:
+        """F(x), or F(x) + s, as one compiled step; None where there is no such step."""
+        bare = len(self.affines) - len(self.norms)
+        layers = list(zip(self.norms, self.affines[bare:], strict=True))
+        if self.drops or not is_compiled_chain(layers, x):
+            return None
+        h = x
+        for affine in self.affines[:bare]:
+            h = affine(h)
+        return norm_relu_conv(h, layers, s)
 
 
 def _drops(affines: Sequence[Affine], share: float) -> nn.ModuleList:

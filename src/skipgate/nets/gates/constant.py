@@ -14,3 +14,8 @@ class Constant(Gate):
 
     def forward(self, x: Tensor, f: Tensor, t: Tensor | float | None = None) -> float:
         return self.value
+
+
+def is_one(gate: Gate) -> bool:
+    """Whether the gate is 1 whatever comes."""
+    return isinstance(gate, Constant) and gate.value == 1
