@@ -477,21 +477,22 @@ void by_few(int64_t count, int64_t step, const Work& work) {
   for (int64_t first = 0; first < count; first += step) work(Few{first, std::min(step, count - first)});
 }
 
-// How many images fit into a core's own cache, beside what is made of them.
-int64_t fitting(const at::Tensor& x) {
-  constexpr int64_t BYTES = 1 << 20;
-  return std::clamp<int64_t>(BYTES * x.size(0) / (x.numel() * x.element_size()), 1, x.size(0));
+// How many images have so many bytes: as a rule those that fit into a core's own cache.
+constexpr int64_t CACHE = 1 << 20;
+
+int64_t fitting(const at::Tensor& x, int64_t bytes = CACHE) {
+  return std::clamp<int64_t>(bytes * x.size(0) / int64_t(x.nbytes()), 1, x.size(0));
 }
 
 // A convolution of one network, as PyTorch takes it.
 struct Map {
-  Map(const at::Tensor& weights, int64_t by) : weight(weights[0]), stride{by, by}, pad{weight.size(2) / 2, weight.size(3) / 2} {}
+  Map(const at::Tensor& weights, int64_t by) : weight(by_rows(weights[0])), stride{by, by}, pad{weight.size(2) / 2, weight.size(3) / 2} {}
 
   at::Tensor forward(const at::Tensor& x) const {
     return by_rows(at::convolution(x, weight, {}, stride, pad, {1, 1}, false, {0, 0}, 1));
   }
 
-  // Gives the gradient to x, and adds to that of the weight.
+  // Gives the gradient to x, and adds to that of the weight, which lies in memory as `weight` does.
   at::Tensor backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& to_weight) const {
     const at::OptionalIntArrayRef no_bias;
     const auto [to_x, part, _] =
@@ -500,11 +501,8 @@ struct Map {
     return by_rows(to_x);
   }
 
-  // How many images are best taken at a time: all, if the weights alone fill the cache, as they would be fetched anew each time.
-  int64_t few(const at::Tensor& x) const {
-    constexpr int64_t BYTES = 1 << 18;
-    return weight.numel() * weight.element_size() > BYTES ? x.size(0) : fitting(x);
-  }
+  // How many images are best taken at a time: more where weights are large, as these are fetched anew each time.
+  int64_t few(const at::Tensor& x) const { return fitting(x, std::max<int64_t>(CACHE, 4 * weight.nbytes())); }
 
   at::Tensor weight;
   std::array<int64_t, 2> stride, pad;
@@ -567,12 +565,13 @@ struct NormReluConv : torch::autograd::Function<NormReluConv> {
       for (size_t i = layers; i-- > 0;) {
         const at::Tensor &x = kept[KEPT * i], &weight = kept[KEPT * i + 1], &scale = kept[KEPT * i + 2];
         const Line<scalar_t> line(scale, kept[KEPT * i + 3], {kept[KEPT * i + 4], kept[KEPT * i + 5]}, repeats(x));
-        const at::Tensor to_weight = at::zeros_like(weight), to_scale = at::empty_like(scale), to_shift = at::empty_like(scale);
+        const Map map(weight, strides[i]);
+        const at::Tensor to_weight = at::zeros_like(map.weight), to_scale = at::empty_like(scale), to_shift = at::empty_like(scale);
         Sums sums(line.lanes());
         const auto to_output = [&](const Few& few) { return later ? later->to_input(few) : few.of(grad); };
-        const at::Tensor before = layer_back(x, kept[KEPT * i + 6], line, Map(weight, strides[i]), to_output, to_weight[0], sums);
+        const at::Tensor before = layer_back(x, kept[KEPT * i + 6], line, map, to_output, to_weight, sums);
         later.emplace(x, before, line, Slope<scalar_t>(sums, line, x.numel(), to_scale, to_shift));
-        out[2 + i] = to_weight;
+        out[2 + i] = to_weight.unsqueeze(0);
         out[2 + layers + i] = to_scale;
         out[2 + 2 * layers + i] = to_shift;
       }
