@@ -5,8 +5,6 @@ It is compared with the loop one would write with ordinary means, and with its c
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -38,9 +36,8 @@ ABOUT = f"""## Training convolutional networks
 
 Pre-activation networks, one seed on one thread, batch {BATCH}: a plain eager loop in PyTorch's
 default layout with a `DataLoader` and torchvision's crops and flips, ours, and their convolutions
-alone, forward and back, channels-last; and with these the passes over memory that batch
-normalisation, ReLU and sums take where each is one PyTorch call. Best of {{rounds}} rounds of
-{STEPS} steps.
+alone, forward and back, channels-last, each on the whole batch. Ours takes a few images at a time
+through a block, which its convolutions gain by too. Best of {{rounds}} rounds of {STEPS} steps.
 
 """
 
@@ -100,7 +97,6 @@ class Speeds:
     plain: float
     ours: float
     bound: float
-    with_memory: float | None = None
 
 
 class Pictures(Dataset[tuple[Tensor, int]]):
@@ -130,12 +126,10 @@ def training(name: str, body: Resnet, rounds: int) -> Speeds:
     works = [
         _plain_steps(body, images),
         _our_steps(body, images),
-        _every(convolutions := _convolutions(body)),
-        _every(convolutions + _passes(body)),
+        _every(_convolutions(body)),
     ]
     seconds = alternating(works, rounds)
-    plain, ours, bound, both = (STEPS * BATCH / each for each in seconds)
-    return Speeds(name, plain, ours, bound, both)
+    return Speeds(name, *(STEPS * BATCH / each for each in seconds))
 
 
 def _made_up() -> Images:
@@ -195,22 +189,16 @@ def _every(works: Sequence[Callable[[], object]]) -> Callable[[], None]:
     return steps
 
 
-def _inputs(body: Resnet, kind: type[nn.Module]) -> list[tuple[nn.Module, Tensor]]:
-    """Modules of a kind, and what each is given, channels-last."""
+def _convolutions(body: Resnet) -> list[Callable[[], object]]:
+    """Each convolution, forward and back; the first needs no gradient to the images."""
     network = PlainResnet(body).to(memory_format=torch.channels_last)
-    calls: list[tuple[nn.Module, Tensor]] = []
+    calls: list[tuple[nn.Conv2d, Tensor]] = []
     for module in network.modules():
-        if isinstance(module, kind):
+        if isinstance(module, nn.Conv2d):
             module.register_forward_pre_hook(lambda m, x: calls.append((m, x[0])))
     with torch.no_grad():
         network(torch.rand(BATCH, *CIFAR.shape).contiguous(memory_format=torch.channels_last))
-    return calls
-
-
-def _convolutions(body: Resnet) -> list[Callable[[], object]]:
-    """Each convolution, forward and back; the first needs no gradient to the images."""
-    calls = _inputs(body, nn.Conv2d)
-    return [_alone(cast(nn.Conv2d, m), x, back=i > 0) for i, (m, x) in enumerate(calls)]
+    return [_alone(conv, x, back=i > 0) for i, (conv, x) in enumerate(calls)]
 
 
 def _alone(conv: nn.Conv2d, x: Tensor, *, back: bool) -> Callable[[], object]:
@@ -224,26 +212,6 @@ def _alone(conv: nn.Conv2d, x: Tensor, *, back: bool) -> Callable[[], object]:
     return lambda: torch.autograd.grad(forward(), wanted, gradient)
 
 
-def _passes(body: Resnet) -> list[Callable[[], object]]:
-    """BN-ReLU twice forward and twice back over all images, a sum once a block."""
-    works: list[Callable[[], object]] = []
-    for _, x in _inputs(body, nn.BatchNorm2d):
-        gradient = torch.rand_like(x)
-        out = torch.empty_like(x)
-        works.append(partial(torch.sum, x))
-        works.append(partial(torch.clamp_min, x, 0, out=out))
-        works.append(partial(torch.dot, _flat(x), _flat(gradient)))
-        works.append(partial(torch.add, x, gradient, out=out))
-    for _, x in _inputs(body, PlainBlock):
-        works.append(partial(torch.add, x, torch.rand_like(x), out=torch.empty_like(x)))
-    return works
-
-
-def _flat(x: Tensor) -> Tensor:
-    """Channels-last images as they lie in memory."""
-    return x.permute(0, 2, 3, 1).view(-1)
-
-
 def section(rounds: int) -> str:
     """What is measured, and a row for each network."""
     measured = [training(name, body, rounds) for name, body in NETWORKS.items()]
@@ -254,7 +222,7 @@ def section(rounds: int) -> str:
 
 def row(speeds: Speeds, what: str, bound: str) -> dict[str, object]:
     """The speeds of one network: what a second has, and what would be left without the rest."""
-    cells: dict[str, object] = {
+    return {
         "": speeds.name,
         f"ordinary ({what} a second)": f"{speeds.plain:.0f}",
         "ours": f"{speeds.ours:.0f}",
@@ -262,7 +230,3 @@ def row(speeds: Speeds, what: str, bound: str) -> dict[str, object]:
         f"{bound} alone": f"{speeds.bound:.0f}",
         "share of it": f"{speeds.ours / speeds.bound:.0%}",
     }
-    if speeds.with_memory:
-        cells["and memory"] = f"{speeds.with_memory:.0f}"
-        cells["of both"] = f"{speeds.ours / speeds.with_memory:.0%}"
-    return cells
