@@ -15,7 +15,7 @@ OMP_NUM_THREADS ?= 1
 export OMP_NUM_THREADS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup repro all report test lint advisories verify check freeze ui bench soak mutants again lock clean
+.PHONY: help setup repro all report test lint advisories verify check freeze ui bench soak rehearsal mutants again lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ bench: $(READY) ## measure speed against the ordinary ways; SECTION= measures on
 
 soak: $(READY) ## kill trainings 200 times at random and compare what is left
 	python -m tests.soak
+
+rehearsal: $(READY) ## run `make all` in a fresh clone with every training cut short, and look at what is left
+	python -m tests.rehearsal
 
 mutants: $(READY) ## put small wrongs into copies of the project and see that each is caught
 	python -m tests.mutants
