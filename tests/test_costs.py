@@ -12,7 +12,7 @@ from skipgate import costing, params
 from skipgate.costing import cost_of
 from skipgate.nets.network import parameter_count
 from skipgate.results.costs import Cost
-from skipgate.settings import Gpu, Resnet
+from skipgate.settings import GateChoice, Gpu, Resnet
 from skipgate.specs import Settings, Spec, resolve
 from skipgate.training.loop import build_for
 from tests.project import Project, copied
@@ -52,6 +52,27 @@ def test_operations_of_a_small_network_are_those_counted_by_hand():
     cost = cost_of(spec, examples=20)
     assert cost.operations == wanted
     assert (cost.batch, cost.steps, cost.seeds) == (6, 2 * 4, 1)
+
+
+@pytest.mark.parametrize("T", ["constant", "epsilon"])
+def test_a_block_keeps_what_its_gradients_need_and_no_copy_of_it(T):
+    """Of each BN its inputs, of each ReLU its outputs, which the map after it shares."""
+    settings = dataclasses.replace(
+        toy_settings(Resnet("resnet", blocks=4), batch=32),
+        data=resolve(PARAMS, "cifar-resnet5").data,
+        T=GateChoice(T),
+    )
+    few, more = (
+        cost_of(
+            spec_of(
+                dataclasses.replace(settings, body=dataclasses.replace(settings.body, blocks=n))
+            ),
+            20,
+        ).memory
+        for n in (4, 5)
+    )
+    stages = 32 * (16 * 32**2 + 32 * 16**2 + 64 * 8**2)
+    assert more - few == pytest.approx(4 * stages * 4, rel=0.1), "weights are the rest"
 
 
 def test_an_lstm_takes_its_matrix_products():

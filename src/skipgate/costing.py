@@ -7,7 +7,7 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,7 +92,8 @@ def _step_of(settings: Settings) -> Step:
 
 
 def _counted(settings: Settings) -> Step:
-    with _in_products(), FakeTensorMode():
+    reads = settings.body.reads_text
+    with _in_products() if reads else nullcontext(), FakeTensorMode():
         launches = Launches()
         memory = MemTracker()
         with FlopCounterMode(display=False) as counted:
@@ -103,7 +104,10 @@ def _counted(settings: Settings) -> Step:
 
 @contextmanager
 def _in_products() -> Iterator[None]:
-    """An LSTM by its matrix products: as the one operation of oneDNN it would count for nothing."""
+    """An LSTM by its matrix products: as the one operation of oneDNN it would count for nothing.
+
+    Convolutions stay with oneDNN: others leave the layout that a GPU keeps, and copy what they get.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "TF32 acceleration")  # that there is none to switch
         with torch.backends.mkldnn.flags(enabled=False):
