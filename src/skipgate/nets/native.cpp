@@ -313,7 +313,9 @@ Statistics settle(Moments& found, const at::Tensor& like, const at::Tensor& runn
   const int64_t channels = like.numel(), lanes = found.mean.size();
   const double each = double(found.rows), rows = each * double(lanes / channels);
   for (int64_t c = 0; c < channels; c++) {
-    for (int64_t l = c + channels; l < lanes; l += channels) found.join(c, each * double(l / channels), each, found.mean[l], found.squares[l]);
+    for (int64_t l = c + channels; l < lanes; l += channels) {
+      found.join(c, each * double(l / channels), each, found.mean[l], found.squares[l]);
+    }
     m[c] = T(found.mean[c]);
     inverse[c] = T(1 / std::sqrt(found.squares[c] / rows + epsilon));
     moving[c] += T(momentum * (found.mean[c] - double(moving[c])));
@@ -394,7 +396,10 @@ struct Slope {
     const double rows = double(count / line.channels);
     for (int64_t c = 0; c < line.channels; c++) {
       double total = 0, along = 0;
-      for (int64_t l = c; l < line.lanes(); l += line.channels) total += sums.total[l], along += sums.product[l] * double(line.inverse[c]);
+      for (int64_t l = c; l < line.lanes(); l += line.channels) {
+        total += sums.total[l];
+        along += sums.product[l] * double(line.inverse[c]);
+      }
       shifts[c] = T(total);
       scales[c] = T(along);
       for (int64_t l = c; l < line.lanes(); l += line.channels) {
@@ -486,7 +491,8 @@ int64_t fitting(const at::Tensor& x, int64_t bytes = CACHE) {
 
 // A convolution of one network, as PyTorch takes it.
 struct Map {
-  Map(const at::Tensor& weights, int64_t by) : weight(by_rows(weights[0])), stride{by, by}, pad{weight.size(2) / 2, weight.size(3) / 2} {}
+  Map(const at::Tensor& weights, int64_t by)
+      : weight(by_rows(weights[0])), stride{by, by}, pad{weight.size(2) / 2, weight.size(3) / 2} {}
 
   at::Tensor forward(const at::Tensor& x) const {
     return by_rows(at::convolution(x, weight, {}, stride, pad, {1, 1}, false, {0, 0}, 1));
@@ -566,7 +572,8 @@ struct NormReluConv : torch::autograd::Function<NormReluConv> {
         const at::Tensor &x = kept[KEPT * i], &weight = kept[KEPT * i + 1], &scale = kept[KEPT * i + 2];
         const Line<scalar_t> line(scale, kept[KEPT * i + 3], {kept[KEPT * i + 4], kept[KEPT * i + 5]}, repeats(x));
         const Map map(weight, strides[i]);
-        const at::Tensor to_weight = at::zeros_like(map.weight), to_scale = at::empty_like(scale), to_shift = at::empty_like(scale);
+        const at::Tensor to_weight = at::zeros_like(map.weight);
+        const at::Tensor to_scale = at::empty_like(scale), to_shift = at::empty_like(scale);
         Sums sums(line.lanes());
         const auto to_output = [&](const Few& few) { return later ? later->to_input(few) : few.of(grad); };
         const at::Tensor before = layer_back(x, kept[KEPT * i + 6], line, map, to_output, to_weight, sums);
@@ -605,7 +612,8 @@ struct NormReluConv : torch::autograd::Function<NormReluConv> {
 
   // Puts a few images to their place among all.
   static void put(const at::Tensor& few_y, const Few& few, int64_t count, at::Tensor& y) {
-    if (!y.defined()) y = at::empty({count, few_y.size(1), few_y.size(2), few_y.size(3)}, few_y.options(), at::MemoryFormat::ChannelsLast);
+    const std::array<int64_t, 4> shape{count, few_y.size(1), few_y.size(2), few_y.size(3)};
+    if (!y.defined()) y = at::empty(shape, few_y.options(), at::MemoryFormat::ChannelsLast);
     std::memcpy(few.of(y).mutable_data_ptr(), few_y.const_data_ptr(), few_y.nbytes());
   }
 
