@@ -75,6 +75,12 @@ def test_the_smallest_visible_effect_is_seen_four_times_out_of_five():
     assert Part("p", (1.0, 1.0)).power(0.1) == 1, "without spread all is seen"
 
 
+def test_what_rounding_leaves_of_a_margin_of_0_is_not_shown():
+    part = Part("p", (3 / 15 - 0.2, 4 / 15 - 0.2, 2 / 15 - 0.2))
+    assert part.mean != 0
+    assert str(part).startswith("p: +0 ± 0.11")
+
+
 def test_power_is_told_only_where_the_source_states_every_part():
     stated, silent = Part("p", (1.0, 2.0, 3.0), stated=2.0), Part("q", (1.0, 2.0, 3.0))
     assert Outcome("holds", (stated, silent)).power is None

@@ -86,7 +86,12 @@ class Part:
         told = self._deviation and not self.is_resampled
         size = abs(self.mean) / self._deviation if told else None
         effect = "" if size is None else f", effect size {size:.1f}"
-        return f"{self.name}: {self.mean:+.3g} ± {half:.2g} {self.unit}".rstrip() + effect
+        return f"{self.name}: {self.shown:+.3g} ± {half:.2g} {self.unit}".rstrip() + effect
+
+    @property
+    def shown(self) -> float:
+        """The mean, without what rounding leaves of a 0."""
+        return round(self.mean, 12) + 0.0
 
     @property
     def _deviation(self) -> float:

@@ -117,7 +117,7 @@ def _row(part: Part, name: str, stated: bool) -> dict[str, object]:
     half = f"± {part.bound(LEVEL):.2g} " if len(part.margins) > 1 else ""
     row: dict[str, object] = {
         "part": name,
-        "margin": f"{part.mean:+.3g} {half}{part.unit}".rstrip() if part.margins else "-",
+        "margin": f"{part.shown:+.3g} {half}{part.unit}".rstrip() if part.margins else "-",
         "draws": f"{len(part.margins)} of images" if part.is_resampled else len(part.margins),
     }
     if stated:
