@@ -56,6 +56,17 @@ def test_distances_are_means_over_the_nets_that_learnt(settings):
     assert f"residual {np.mean(gaps):+.2f} at the last epoch" in line
 
 
+def test_discarded_blocks_are_counted_beside_a_residual_network_as_deep(settings):
+    study = study_of(settings, "cifar10-short")
+    net, beside = (study.results[name] for name in ("short-epsilon-5", "short-pool-5"))
+    found = net.part("identity")
+    found["strict"] = np.ones_like(np.array(found["strict"])).tolist()
+    line = sentence(settings, study, "Blocks shut over the whole training set")
+    mean = [f"{np.mean(each.score()):.2f}%" for each in (net, beside)]
+    assert f"`short-epsilon-5` 15.0 of 15, {mean[0]} (`short-pool-5` {mean[1]})." in line
+    assert not sentence(settings, study_of(settings, "mnist"), "Blocks shut")
+
+
 def test_language_models_are_ranked_beside_a_unigram_model(settings):
     study = study_of(settings, "words")
     metrics = study.results["words-full"].part("train")["metrics"]

@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from skipgate.judging.claims.convolutional import decays_k, differs_by_gates
-from skipgate.judging.claims.nets import by_depth, deepest, pairs, twins, varied
+from skipgate.judging.claims.discards import deciding, twin
+from skipgate.judging.claims.nets import blocks_of, by_depth, deepest, pairs, twins, varied
 from skipgate.judging.judgement import JudgedTable, Judgement, better_rule
 from skipgate.judging.statistics import difference, estimate
 from skipgate.judging.words import ANSWERS
 from skipgate.params import Params
 from skipgate.reporting import choices
 from skipgate.reporting.tables import over_images_text
+from skipgate.results.discards import strict
 from skipgate.results.names import family
 from skipgate.results.store import Result, StudyResults, Waiting
 from skipgate.settings import PROBED
@@ -234,6 +236,28 @@ def _pruned(study: StudyResults) -> str:
     )
 
 
+def _discarded(study: StudyResults) -> str:
+    """What networks whose gates stay shut do without, beside residual networks of their depth."""
+    told = []
+    for net in deciding(study):
+        lost = strict(net).sum(0).mean()
+        ours = f"`{net.spec.net}` {lost:.1f} of {blocks_of(net.spec)}, {_mean_score(net)}"
+        beside = twin(study, net.spec)
+        other = study.results.get(beside.net) if beside else None
+        told.append(ours + (f" (`{other.spec.net}` {_mean_score(other)})" if other else ""))
+    if not told:
+        return ""
+    return (
+        f"Blocks shut over the whole training set, and {study.measure.label} (in brackets that of "
+        f"a residual network as deep): {'; '.join(told)}."
+    )
+
+
+def _mean_score(net: Result) -> str:
+    known = [value for value in net.score() if value is not None]
+    return net.measure.text(float(np.mean(known))) if known else "failed"
+
+
 def _read(study: StudyResults) -> str:
     """Language models by their means, beside one that knows nothing but frequencies."""
     models = study.having("words")
@@ -323,6 +347,7 @@ SENTENCES = (
     _shut,
     _estimates,
     _pruned,
+    _discarded,
     _read,
     _lesions,
 )
